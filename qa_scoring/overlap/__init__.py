@@ -1,0 +1,1 @@
+"""Overlap of strings: exact match, token F1, no-answer thresholds, precision-recall curves."""

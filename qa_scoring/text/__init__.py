@@ -1,0 +1,1 @@
+"""Text: normalisation, the language registry, and the tokenizers."""
