@@ -42,7 +42,7 @@ def apply_threshold(
 def best_threshold(
     scores: FloatArray, has_answer: BoolArray, answered: BoolArray, no_answer: FloatArray
 ) -> tuple[float, float]:
-    """Find the threshold with the highest mean score.
+    """Find the threshold with the highest sum of scores.
 
     Ties are swept one example at a time in the order given, as the official script does: among examples with
     the same no-answer value, the order can change the result.
@@ -54,12 +54,12 @@ def best_threshold(
         no_answer: Shape (n,), no-answer values, in the order in which the system gave them.
 
     Returns:
-        The best mean score in [0, 1], and the threshold (0.0 when saying nothing at all is best).
+        The highest sum of scores, in [0, n], and its threshold (0.0 when saying nothing at all is best).
 
     Example:
         >>> import numpy as np
         >>> best_threshold(np.array([1.0, 0.0]), np.array([True, False]), np.array([True, True]), np.array([0.1, 0.8]))
-        (1.0, 0.1)
+        (2.0, 0.1)
 
     Source:
         Rajpurkar et al. 2018, SQuAD 2.0, evaluation script.
@@ -69,4 +69,4 @@ def best_threshold(
     totals = np.cumsum(np.concatenate(([np.count_nonzero(~has_answer)], gains)))
     best = int(np.argmax(totals))  # the first of equal maxima
     threshold = 0.0 if best == 0 else float(no_answer[order[best - 1]])
-    return float(totals[best]) / len(scores), threshold
+    return float(totals[best]), threshold

@@ -1,0 +1,354 @@
+"""Multilingual SQuAD 2.0: policy → rows → result.
+
+The L3 module of the metric ``m2qa_squad_v2``: it puts records, schemes, overlap and statistics together.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from qa_scoring import __version__
+from qa_scoring.errors import InputError, parameter_error
+from qa_scoring.overlap.precision_recall import PrecisionRecallCurve, precision_recall_curve
+from qa_scoring.overlap.scoring import FloatArray, score_overlap
+from qa_scoring.overlap.thresholds import apply_threshold, best_threshold
+from qa_scoring.records import Missing, Records, make_records
+from qa_scoring.rows import (
+    Figures,
+    Rows,
+    aggregate,
+    check_statistics,
+    confidence_intervals,
+    group_labels,
+)
+from qa_scoring.schemes import Policy, TokenizerChoice, make_policy
+from qa_scoring.signature import Signature
+
+METRIC = "m2qa_squad_v2"
+DEFAULT_SEED = 42
+PERCENT = 100.0
+
+Progress = Callable[[Iterable[str]], Iterable[str]]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What one run gives.
+
+    Args:
+        result: The figures, plain Python numbers, means as percentages.
+        rows: One row per example, scores in [0, 1].
+        signature: Everything that changes the figures.
+    """
+
+    result: Figures
+    rows: Rows
+    signature: Signature
+
+
+def score_multilingual_squad(
+    predictions: object,
+    references: object,
+    *,
+    language: str | Sequence[str] | None = None,
+    tokenizer: TokenizerChoice | None = None,
+    use_word_tokenizer: bool = True,
+    normalization: str = "squad",
+    scheme: str | None = None,
+    no_answer_threshold: float = 1.0,
+    groups: Sequence[object] | None = None,
+    confidence_level: float | None = None,
+    n_resamples: int = 2000,
+    seed: int = DEFAULT_SEED,
+    details: bool = False,
+    missing: Missing = "error",
+    progress: Progress | None = None,
+) -> Scored:
+    """Score predicted answers by exact match and token F1.
+
+    Args:
+        predictions: n predictions, in any form of ``qa_scoring.records``.
+        references: n references, likewise; an empty list of answers is an unanswerable question.
+        language: Code, name or tag of the language, or a list with one per reference.
+        tokenizer: A tokenizer's name or a function from string to list of strings, in place of the language's.
+        use_word_tokenizer: False splits at white space.
+        normalization: ``"squad"`` or ``"unicode"``.
+        scheme: None, ``"squad"``, ``"m2qa"``, ``"mlqa"``, ``"cmrc"``, ``"korquad"`` or ``"jaquad"``.
+        no_answer_threshold: No-answer values strictly above it count as an empty answer.
+        groups: n labels, one per reference; adds the same figures per group.
+        confidence_level: For example 0.95; adds bootstrap intervals.
+        n_resamples: Resamples of the bootstrap.
+        seed: Seed of the bootstrap.
+        details: Whether to add one dict per example.
+        missing: ``"error"``, or ``"score_zero"`` to score questions without a prediction 0.
+        progress: Wraps the predictions while they are scored, for a progress bar.
+
+    Returns:
+        Result, rows and signature.
+
+    Raises:
+        InputError: Something passed cannot be scored.
+        MissingPackageError: The tokenizer's package is not installed.
+
+    Example:
+        >>> score_multilingual_squad(["in Köln"], [["Köln"]], language="de").result["f1"]
+        66.66666666666667
+
+    Source:
+        Rajpurkar et al. 2018 (SQuAD 2.0), section 4; Engländer et al. 2024 (M2QA), section 4.
+    """
+    check_statistics(confidence_level, n_resamples, seed)
+    check_threshold(no_answer_threshold)
+    if not isinstance(details, bool):
+        raise parameter_error("details", "True or False", details)
+    choose = {
+        "tokenizer": tokenizer,
+        "use_word_tokenizer": use_word_tokenizer,
+        "normalization": normalization,
+        "scheme": scheme,
+    }
+    check_policy(language, **choose)
+    records = make_records(predictions, references, missing=missing)
+    labels = group_labels(groups, len(records))
+    parts = _policies(language, len(records), choose)
+    rows = _score(records, parts, labels, progress)
+    statistics = {"confidence_level": confidence_level, "n_resamples": n_resamples, "seed": seed}
+    result = summarize(rows, no_answer_threshold=no_answer_threshold, **statistics)
+    if labels is not None:
+        result["groups"] = {
+            label: summarize(members, no_answer_threshold=no_answer_threshold, **statistics)
+            for label, members in rows.by_group().items()
+        }
+    if details:
+        result["details"] = _details(records, rows, parts)
+    signature = _sign(records, [policy for policy, _ in parts], no_answer_threshold, missing, statistics)
+    return Scored(result, rows, signature)
+
+
+def check_threshold(threshold: object) -> None:
+    """Validate a no-answer threshold.
+
+    Args:
+        threshold: Any number but NaN; infinity switches the threshold off.
+
+    Raises:
+        InputError: It is not a number.
+    """
+    if isinstance(threshold, bool) or not isinstance(threshold, numbers.Real) or math.isnan(threshold):
+        raise parameter_error("no_answer_threshold", "a number", threshold)
+
+
+def check_policy(language: object, **choose: Any) -> None:
+    """Find out whether language, tokenizer and scheme fit together, before any row is read.
+
+    Args:
+        language: One language, None, or a sequence (whose items are checked when their rows are known).
+        **choose: The other arguments of ``make_policy``.
+
+    Raises:
+        InputError: They do not.
+        MissingPackageError: The tokenizer's package is not installed.
+    """
+    if language is None or isinstance(language, str):
+        make_policy(language, **choose)
+    elif not isinstance(language, Sequence):
+        raise parameter_error("language", "a code or name such as 'de', or a list with one per reference", language)
+
+
+Part = tuple[Policy, list[int]]
+"""A policy, and the rows it scores."""
+
+
+def _policies(language: str | Sequence[str] | None, count: int, choose: dict[str, Any]) -> list[Part]:
+    if language is None or isinstance(language, str):
+        return [(make_policy(language, **choose), list(range(count)))]
+    if len(language) != count:
+        raise InputError(f"There are {len(language)} languages and {count} references; give one language per reference.")
+    members: dict[str, list[int]] = {}
+    for row, name in enumerate(language):
+        if not isinstance(name, str):
+            raise InputError(f"language[{row}] must be a language code or name; got {name!r}.")
+        members.setdefault(name, []).append(row)
+    return [(make_policy(name, **choose), rows) for name, rows in members.items()]
+
+
+def _score(records: Records, parts: list[Part], labels: list[str] | None, progress: Progress | None) -> Rows:
+    count = len(records)
+    has_answer = np.fromiter(map(bool, records.references), dtype=np.bool_, count=count)
+    for policy, _ in parts:
+        if not policy.unanswerable and not has_answer.all():
+            row = int(np.flatnonzero(~has_answer)[0])
+            raise InputError(
+                f"references[{row}] (id {records.ids[row]!r}) has no answer, and the published script behind "
+                f"scheme={policy.scheme!r} has no unanswerable questions. Leave such questions out, or the scheme."
+            )
+    if len(parts) == 1:
+        texts = records.predictions if progress is None else progress(records.predictions)
+        scores = score_overlap(texts, records.references, parts[0][0].rule)
+        exact, f1, best = scores.exact, scores.f1, scores.best_reference
+    else:
+        exact, f1, best = np.empty(count), np.empty(count), np.empty(count, dtype=np.int64)
+        for policy, rows in parts:
+            texts = [records.predictions[row] for row in rows]
+            scores = score_overlap(
+                texts if progress is None else progress(texts),
+                [records.references[row] for row in rows],
+                policy.rule,
+            )
+            exact[rows], f1[rows], best[rows] = scores.exact, scores.f1, scores.best_reference
+    if records.missing.any():
+        exact[records.missing] = f1[records.missing] = 0.0
+        best[records.missing] = -1
+    answered = np.fromiter(map(bool, records.predictions), dtype=np.bool_, count=count)
+    return Rows(
+        ids=records.ids,
+        scores={"exact": exact, "f1": f1},
+        has_answer=has_answer,
+        answered=answered | records.missing,  # no threshold can make a missing prediction right
+        best_reference=best,
+        no_answer=records.no_answer,
+        sweep_order=records.sweep_order,
+        groups=labels,
+        extra={"prediction": records.predictions, "references": records.references},
+    )
+
+
+def summarize(
+    rows: Rows,
+    *,
+    no_answer_threshold: float = 1.0,
+    confidence_level: float | None = None,
+    n_resamples: int = 2000,
+    seed: int = DEFAULT_SEED,
+) -> Figures:
+    """Turn rows with the scores ``exact`` and ``f1`` into SQuAD 2.0's figures.
+
+    Args:
+        rows: At least one row.
+        no_answer_threshold: No-answer values strictly above it count as an empty answer.
+        confidence_level: None, or the coverage of bootstrap intervals.
+        n_resamples: Resamples of the bootstrap.
+        seed: Seed of the bootstrap.
+
+    Returns:
+        The keys of ``squad_v2``, always all of them, in percent; ``confidence_intervals`` if asked for.
+
+    Example:
+        >>> rows = score_multilingual_squad(["Paris"], ["Paris"], scheme="squad").rows
+        >>> summarize(rows)["exact"]
+        100.0
+    """
+    scores: dict[str, FloatArray] = rows.scores
+    if rows.no_answer is not None:
+        scores = {
+            name: apply_threshold(values, rows.has_answer, rows.no_answer, no_answer_threshold)
+            for name, values in scores.items()
+        }
+    figures = aggregate(rows, scores, scale=PERCENT)
+    for name, values in rows.scores.items():
+        figures[f"best_{name}"] = figures[f"best_{name}_thresh"] = None
+        if rows.no_answer is not None:
+            order = slice(None) if rows.sweep_order is None else rows.sweep_order
+            total, threshold = best_threshold(
+                values[order], rows.has_answer[order], rows.answered[order], rows.no_answer[order]
+            )
+            figures[f"best_{name}"] = PERCENT * total / len(rows)
+            figures[f"best_{name}_thresh"] = threshold
+    if confidence_level is not None:
+        figures["confidence_intervals"] = confidence_intervals(
+            rows,
+            scores,
+            scale=PERCENT,
+            confidence_level=confidence_level,
+            n_resamples=n_resamples,
+            seed=seed,
+        )
+    return figures
+
+
+def precision_recall_curves(rows: Rows) -> dict[str, PrecisionRecallCurve]:
+    """Return the official script's three curves over the no-answer threshold.
+
+    Args:
+        rows: Rows with no-answer values and at least one answerable question.
+
+    Returns:
+        ``exact``, ``f1`` and ``oracle`` (the task of telling answerable from unanswerable questions).
+
+    Raises:
+        InputError: There are no no-answer values, or no answerable question.
+
+    Example:
+        >>> predictions = [{"id": "1", "prediction_text": "Paris", "no_answer_probability": 0.1}]
+        >>> rows = score_multilingual_squad(predictions, ["Paris"], scheme="squad").rows
+        >>> precision_recall_curves(rows)["oracle"].average_precision
+        1.0
+    """
+    if rows.no_answer is None:
+        raise InputError("Precision-recall curves need no-answer values; these rows have none.")
+    if not rows.has_answer.any():
+        raise InputError("Precision-recall curves need at least one answerable question.")
+    order = slice(None) if rows.sweep_order is None else rows.sweep_order
+    has_answer, no_answer = rows.has_answer[order], rows.no_answer[order]
+    curves = {
+        name: precision_recall_curve(rows.scores[name][order], has_answer, no_answer) for name in ("exact", "f1")
+    }
+    curves["oracle"] = precision_recall_curve(has_answer.astype(np.float64), has_answer, no_answer)
+    return curves
+
+
+def _details(records: Records, rows: Rows, parts: list[Part]) -> list[dict[str, Any]]:
+    """Return one dict per example, with what the normaliser and the tokenizer made of the strings."""
+    details = rows.dicts()
+    for policy, members in parts:
+        rule = policy.rule
+        for row in members:
+            detail = details[row]
+            words = rule.normalize(records.predictions[row])
+            detail["normalized_prediction"] = " ".join(words)
+            detail["prediction_tokens"] = list(rule.tokenize(words))
+            winner = detail["best_reference"]
+            detail["normalized_reference"] = detail["reference_tokens"] = None
+            if winner is not None:
+                words = rule.normalize(records.references[row][winner])
+                detail["normalized_reference"] = " ".join(words)
+                detail["reference_tokens"] = list(rule.tokenize(words))
+            if records.missing[row]:
+                detail["prediction"] = None
+    return details
+
+
+def _sign(
+    records: Records,
+    policies: list[Policy],
+    threshold: float,
+    missing: str,
+    statistics: dict[str, Any],
+) -> Signature:
+    def shared(values: Iterable[str]) -> str:
+        return "+".join(dict.fromkeys(values))
+
+    counts = [len(answers) for answers in records.references]
+    resampled = statistics["confidence_level"] is not None
+    return Signature(
+        {
+            "metric": METRIC,
+            "version": __version__,
+            "scheme": shared(policy.scheme for policy in policies),
+            "language": shared(policy.language for policy in policies),
+            "normalization": shared(policy.normalization for policy in policies),
+            "tokenizer": shared(policy.tokenizer for policy in policies),
+            "references": f"{min(counts)}-{max(counts)}",
+            "no_answer_threshold": float(threshold) if records.no_answer is not None else None,
+            "missing": missing if missing != "error" else None,
+            "confidence_level": statistics["confidence_level"],
+            "n_resamples": statistics["n_resamples"] if resampled else None,
+            "seed": statistics["seed"] if resampled else None,
+        }
+    )

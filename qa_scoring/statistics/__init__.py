@@ -1,0 +1,1 @@
+"""Statistics over per-example rows."""
