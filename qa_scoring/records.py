@@ -443,12 +443,11 @@ def _read_field(rows: list[Any], key: str, side: str, ids: list[str] | None) -> 
 
 
 def _read_ids(ids: list[Any], side: str, *, mapping: bool = False) -> list[str] | None:
-    kinds = set(map(type, ids))
-    if not mapping and kinds <= {type(None)}:
+    if not mapping and set(ids) <= {None, ""}:
         return None
-    if kinds != {str}:
+    if set(map(type, ids)) != {str} or "" in ids:
         for row, key in enumerate(ids):
-            if key is None:
+            if key is None or key == "":
                 raise InputError(f"{side}[{row}] has no 'id', but other rows have one. Give every row an id, or none.")
             if isinstance(key, bool) or not isinstance(key, (str, numbers.Integral)):
                 raise InputError(
@@ -497,7 +496,7 @@ def to_arrow_rows(
     Example:
         >>> rows = to_arrow_rows(read_predictions(["Paris"]), read_references(["Paris"]))
         >>> rows[1]
-        [{'id': None, 'answers': {'text': ['Paris'], 'answer_start': []}}]
+        [{'id': '', 'answers': {'text': ['Paris'], 'answer_start': []}}]
     """
     if len(predictions.texts) != len(references.answers):
         raise InputError(
@@ -505,16 +504,16 @@ def to_arrow_rows(
             f"add as many of one as of the other."
         )
     count = len(predictions.texts)
-    nothing: list[None] = [None] * count
+    no_ids, no_values = [""] * count, [None] * count  # evaluate refuses None where Arrow has strings
     return (
         [
             {"id": key, "prediction_text": text, "no_answer_probability": value}
             for key, text, value in zip(
-                predictions.ids or nothing, predictions.texts, predictions.no_answer or nothing, strict=True
+                predictions.ids or no_ids, predictions.texts, predictions.no_answer or no_values, strict=True
             )
         ],
         [
             {"id": key, "answers": {"text": texts, "answer_start": []}}
-            for key, texts in zip(references.ids or nothing, references.answers, strict=True)
+            for key, texts in zip(references.ids or no_ids, references.answers, strict=True)
         ],
     )

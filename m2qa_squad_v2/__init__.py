@@ -1,0 +1,1 @@
+"""The evaluate metric m2qa_squad_v2."""

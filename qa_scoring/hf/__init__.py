@@ -1,0 +1,1 @@
+"""Hugging Face: the metric classes' base."""
