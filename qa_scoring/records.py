@@ -443,9 +443,10 @@ def _read_field(rows: list[Any], key: str, side: str, ids: list[str] | None) -> 
 
 
 def _read_ids(ids: list[Any], side: str, *, mapping: bool = False) -> list[str] | None:
-    if not mapping and set(ids) <= {None, ""}:
+    distinct = set(ids)
+    if not mapping and distinct <= {None, ""}:
         return None
-    if set(map(type, ids)) != {str} or "" in ids:
+    if set(map(type, ids)) != {str} or "" in distinct:
         for row, key in enumerate(ids):
             if key is None or key == "":
                 raise InputError(f"{side}[{row}] has no 'id', but other rows have one. Give every row an id, or none.")
@@ -455,7 +456,8 @@ def _read_ids(ids: list[Any], side: str, *, mapping: bool = False) -> list[str] 
                     f"({type(key).__name__})."
                 )
         ids = [str(key) for key in ids]
-    if len(set(ids)) != len(ids):
+        distinct = set(ids)
+    if len(distinct) != len(ids):
         repeated = [key for key, count in Counter(ids).items() if count > 1]
         raise InputError(
             f"{len(repeated)} ids occur more than once in {side} ({first_few(repeated, len(repeated))}). Ids must "

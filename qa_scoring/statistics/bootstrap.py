@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
+_ROW_NUMBERS_AT_A_TIME = 4_000_000  # 32 MB
+
 
 def bootstrap_means(
     columns: Mapping[str, FloatArray], *, confidence_level: float, n_resamples: int, seed: int
@@ -35,41 +37,28 @@ def bootstrap_means(
     Source:
         Efron & Tibshirani 1993, An Introduction to the Bootstrap, chapter 13.
     """
-    from scipy.stats import bootstrap  # over a second to import
-
     names = list(columns)
     values = np.array([columns[name] for name in names])  # (columns, n)
     defined = ~np.isnan(values)
     weighted = np.where(defined, values, 0.0)
-    shared = bool(defined.all())
     count = values.shape[1]
-
-    def means(rows: NDArray[np.int64], axis: int = -1) -> NDArray[np.float64]:
-        if shared:
-            return np.array([column[rows].mean(axis=axis) for column in weighted])
-        with np.errstate(invalid="ignore"):  # a resample may miss every defined row: NaN, left out below
-            return np.array(
-                [
-                    column[rows].sum(axis=axis) / known[rows].sum(axis=axis)
-                    for column, known in zip(weighted, defined, strict=True)
-                ]
-            )
-
-    if count == 1:  # scipy refuses one observation; every resample is that row
-        distribution = np.where(defined, values, np.nan)
-    else:
-        distribution = bootstrap(
-            (np.arange(count),),
-            means,
-            method="percentile",
-            n_resamples=n_resamples,
-            batch=max(1, 4_000_000 // count),  # about 32 MB of row numbers at a time
-            vectorized=True,
-            rng=np.random.default_rng(seed),
-        ).bootstrap_distribution
+    generator = np.random.default_rng(seed)
+    batch = max(1, _ROW_NUMBERS_AT_A_TIME // count)
+    means = np.empty((len(names), n_resamples))
+    for start in range(0, n_resamples, batch):
+        stop = min(start + batch, n_resamples)
+        drawn = generator.integers(0, count, (stop - start, count))
+        for index, (column, known) in enumerate(zip(weighted, defined, strict=True)):
+            if known.all():
+                means[index, start:stop] = column[drawn].mean(axis=1)
+            else:
+                rows = known[drawn].sum(axis=1)
+                sums = column[drawn].sum(axis=1)
+                # a resample may miss every row where the column is defined: NaN, left out below
+                means[index, start:stop] = np.divide(sums, rows, out=np.full(len(rows), np.nan), where=rows > 0)
     tail = (1.0 - confidence_level) / 2.0
     intervals: dict[str, tuple[float, float] | None] = {}
-    for name, means_of_column in zip(names, distribution, strict=True):
+    for name, means_of_column in zip(names, means, strict=True):
         known_means = means_of_column[~np.isnan(means_of_column)]
         if known_means.size:
             low, high = np.quantile(known_means, (tail, 1.0 - tail))

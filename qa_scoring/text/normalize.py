@@ -87,10 +87,15 @@ class _CharacterMap(dict[int, str]):
 
 
 def _fold_character(character: str) -> str:
-    decomposition = unicodedata.decomposition(character)
-    if not decomposition.startswith("<") or decomposition.startswith(_KEPT_DECOMPOSITIONS):
+    """Fold one character and what it is made of, down to what is kept: ㎡ is m², not m2."""
+    tag, _, parts = unicodedata.decomposition(character).partition(" ")
+    if not tag.startswith("<") or tag in _KEPT_DECOMPOSITIONS or character in _SARA_AM:
         return character
-    return character if character in _SARA_AM else unicodedata.normalize("NFKC", character)
+    folded = "".join(_fold_character(chr(int(part, 16))) for part in parts.split())
+    if len(folded) > 1 and folded.startswith(" "):
+        # To Unicode a spacing accent (´ ¨ ‾, Arabic harakat) is a space and a mark; it must not break the word.
+        return character if unicodedata.category(character)[0] in "PS" else folded[1:]
+    return folded
 
 
 def _ascii_digit(character: str) -> str:
@@ -213,7 +218,8 @@ def unicode_steps(language: str | None = None, articles: Iterable[str] = ()) -> 
     steps += [casefold, ascii_digits]
     if language in _WORD_SEPARATORS:
         steps.append(_WORD_SEPARATORS[language])
-    steps += [delete_invisible_and_optional_marks, delete_unicode_punctuation]
+    # The last step again: a mark may have come next to its letter when what stood between was deleted.
+    steps += [delete_invisible_and_optional_marks, delete_unicode_punctuation, compose]
     articles = tuple(articles)
     if articles:
         steps.append(delete_words(articles))

@@ -40,13 +40,14 @@ def _split_contraction(match: re.Match[str]) -> str:
 
 def _make(name: str, version: str, detached: str) -> Tokenizer:
     detach = re.compile(f"[{detached}]")
+    contracted = _CONTRACTED_WORDS.keys()
 
     def tokenize(words: Words) -> Tokens:
         text = " ".join(words)
-        if text.isascii() and text.isprintable():
-            if _CONTRACTED_WORDS.keys().isdisjoint(words):
+        if text.isascii() and text.isprintable():  # words of letters and digits only: no regular expression
+            if contracted.isdisjoint(words):
                 return words
-            return [part for word in words for part in _CONTRACTED_WORDS.get(word.lower(), (word,))]
+            return [part for word in words for part in _CONTRACTED_WORDS.get(word, (word,))]
         text = detach.sub(r" \g<0> ", text) + " "
         return _CONTRACTIONS.sub(_split_contraction, text).split()
 
