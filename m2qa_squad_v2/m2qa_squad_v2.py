@@ -17,7 +17,8 @@ language (jieba for Chinese, MeCab for Japanese, newmm for Thai, NLTK's rule for
 _CITATION = """\
 @inproceedings{englander-etal-2024-m2qa,
   title = {M2QA: Multi-domain Multilingual Question Answering},
-  author = {Engl{\\"a}nder, Leon and Sterz, Hannah and Poth, Clifton and Pfeiffer, Jonas and Kuznetsov, Ilia and Gurevych, Iryna},
+  author = {Engl{\\"a}nder, Leon and Sterz, Hannah and Poth, Clifton and
+            Pfeiffer, Jonas and Kuznetsov, Ilia and Gurevych, Iryna},
   booktitle = {Findings of the Association for Computational Linguistics: EMNLP 2024},
   year = {2024}
 }
@@ -76,7 +77,10 @@ class M2QAMetric(qa_scoring.hf.metric.AnswerMetric):
             inputs_description=_KWARGS_DESCRIPTION,
             features=qa_scoring.hf.metric.answer_features(),
             codebase_urls=["https://github.com/UKPLab/m2qa"],
-            reference_urls=["https://aclanthology.org/2024.findings-emnlp.365", "https://rajpurkar.github.io/SQuAD-explorer/"],
+            reference_urls=[
+                "https://aclanthology.org/2024.findings-emnlp.365",
+                "https://rajpurkar.github.io/SQuAD-explorer/",
+            ],
         )
 
     def _check(

@@ -181,7 +181,9 @@ def _parse_json(text: str, path: str) -> Any:
     except json.JSONDecodeError as error:
         if error.msg == "Extra data" and text[: error.pos].lstrip().startswith("{"):
             return _parse_json_lines(text, path)  # JSON Lines under the name .json, as M2QA's files are
-        raise InputError(f"{_name(path)} is not valid JSON: {error.msg}, line {error.lineno}, column {error.colno}.") from None
+        raise InputError(
+            f"{_name(path)} is not valid JSON: {error.msg}, line {error.lineno}, column {error.colno}."
+        ) from None
     except RecursionError:
         raise InputError(f"{_name(path)} is JSON nested too deeply to be predictions or references.") from None
     except InputError as error:

@@ -9,6 +9,7 @@ import math
 import numbers
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,7 @@ def score_multilingual_squad(
 
     Example:
         >>> score_multilingual_squad(["in Köln"], [["Köln"]], language="de").result["f1"]
-        66.66666666666667
+        66.66666666666666
 
     Source:
         Rajpurkar et al. 2018 (SQuAD 2.0), section 4; Engländer et al. 2024 (M2QA), section 4.
@@ -118,16 +119,28 @@ def score_multilingual_squad(
     labels = group_labels(groups, len(records))
     parts = _policies(language, len(records), choose)
     rows = _score(records, parts, labels, progress)
-    statistics = {"confidence_level": confidence_level, "n_resamples": n_resamples, "seed": seed}
-    result = summarize(rows, no_answer_threshold=no_answer_threshold, **statistics)
+    figures_of = partial(
+        summarize,
+        no_answer_threshold=no_answer_threshold,
+        confidence_level=confidence_level,
+        n_resamples=n_resamples,
+        seed=seed,
+    )
+    result = figures_of(rows)
     if labels is not None:
-        result["groups"] = {
-            label: summarize(members, no_answer_threshold=no_answer_threshold, **statistics)
-            for label, members in rows.by_group().items()
-        }
+        result["groups"] = {label: figures_of(members) for label, members in rows.by_group().items()}
     if details:
         result["details"] = _details(records, rows, parts)
-    signature = _sign(records, [policy for policy, _ in parts], no_answer_threshold, missing, statistics)
+    resampled = confidence_level is not None
+    signature = _sign(
+        records,
+        [policy for policy, _ in parts],
+        no_answer_threshold=float(no_answer_threshold) if records.no_answer is not None else None,
+        missing=missing if missing != "error" else None,
+        confidence_level=confidence_level,
+        n_resamples=n_resamples if resampled else None,
+        seed=seed if resampled else None,
+    )
     return Scored(result, rows, signature)
 
 
@@ -169,7 +182,9 @@ def _policies(language: str | Sequence[str] | None, count: int, choose: dict[str
     if language is None or isinstance(language, str):
         return [(make_policy(language, **choose), list(range(count)))]
     if len(language) != count:
-        raise InputError(f"There are {len(language)} languages and {count} references; give one language per reference.")
+        raise InputError(
+            f"There are {len(language)} languages and {count} references; give one language per reference."
+        )
     members: dict[str, list[int]] = {}
     for row, name in enumerate(language):
         if not isinstance(name, str):
@@ -296,9 +311,7 @@ def precision_recall_curves(rows: Rows) -> dict[str, PrecisionRecallCurve]:
         raise InputError("Precision-recall curves need at least one answerable question.")
     order = slice(None) if rows.sweep_order is None else rows.sweep_order
     has_answer, no_answer = rows.has_answer[order], rows.no_answer[order]
-    curves = {
-        name: precision_recall_curve(rows.scores[name][order], has_answer, no_answer) for name in ("exact", "f1")
-    }
+    curves = {name: precision_recall_curve(rows.scores[name][order], has_answer, no_answer) for name in ("exact", "f1")}
     curves["oracle"] = precision_recall_curve(has_answer.astype(np.float64), has_answer, no_answer)
     return curves
 
@@ -324,18 +337,11 @@ def _details(records: Records, rows: Rows, parts: list[Part]) -> list[dict[str, 
     return details
 
 
-def _sign(
-    records: Records,
-    policies: list[Policy],
-    threshold: float,
-    missing: str,
-    statistics: dict[str, Any],
-) -> Signature:
+def _sign(records: Records, policies: list[Policy], **settings: str | float | None) -> Signature:
     def shared(values: Iterable[str]) -> str:
         return "+".join(dict.fromkeys(values))
 
     counts = [len(answers) for answers in records.references]
-    resampled = statistics["confidence_level"] is not None
     return Signature(
         {
             "metric": METRIC,
@@ -345,10 +351,6 @@ def _sign(
             "normalization": shared(policy.normalization for policy in policies),
             "tokenizer": shared(policy.tokenizer for policy in policies),
             "references": f"{min(counts)}-{max(counts)}",
-            "no_answer_threshold": float(threshold) if records.no_answer is not None else None,
-            "missing": missing if missing != "error" else None,
-            "confidence_level": statistics["confidence_level"],
-            "n_resamples": statistics["n_resamples"] if resampled else None,
-            "seed": statistics["seed"] if resampled else None,
+            **settings,
         }
     )

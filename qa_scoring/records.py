@@ -140,7 +140,7 @@ def _match_by_id(predicted: PredictionColumns, expected: ReferenceColumns, missi
             if keys
         ]
         raise InputError(
-            f"{'; '.join(parts)}. Fix the ids, or score on with missing='score_zero': unanswered questions "
+            f"{'; '.join(parts)}. Fix the ids, or score on with missing='score_zero' (command line: --missing score_zero): unanswered questions "
             f"then score 0 and predictions without a question are left out."
         )
     rows = np.array([position.get(key, -1) for key in ids], dtype=np.int64)
@@ -181,22 +181,18 @@ def read_predictions(predictions: object) -> PredictionColumns:
             raise InputError("predictions is one record; pass a list of records.")
         ids = _read_ids(list(predictions), "predictions", mapping=True)
         texts = list(predictions.values())
-        _check_strings(texts, "predictions", ids, _PREDICTION_ADVICE)
+        _check_predictions(texts, ids)
         return PredictionColumns(ids, texts, None, by_id_only=True)
     rows = _as_list(predictions, "predictions")
     form = _common_form(rows, "predictions", (str, Mapping), "a string or a record with 'prediction_text'")
     if form is not Mapping:
-        _check_strings(rows, "predictions", None, _PREDICTION_ADVICE)
+        _check_predictions(rows, None)
         return PredictionColumns(None, rows, None)
     ids = _read_ids([row.get("id") for row in rows], "predictions")
     texts = _read_field(rows, "prediction_text", "predictions", ids)
-    _check_strings(texts, "predictions", ids, _PREDICTION_ADVICE)
+    _check_predictions(texts, ids)
     values = _read_no_answer([row.get("no_answer_probability") for row in rows], "predictions", ids)
     return PredictionColumns(ids, texts, values)
-
-
-_PREDICTION_ADVICE = "the prediction must be one string ('' for no answer)"
-_REFERENCE_ADVICE = "every reference must be a string"
 
 
 def with_no_answer_values(predictions: PredictionColumns, values: Mapping[str, object]) -> list[dict[str, object]]:
@@ -222,7 +218,10 @@ def with_no_answer_values(predictions: PredictionColumns, values: Mapping[str, o
     ids = cast(list[str], _read_ids(list(values), "no-answer values", mapping=True))
     without = [key for key in texts if key not in values]
     unknown = [key for key in ids if key not in texts]
-    for keys, what in ((without, "predictions have no no-answer value"), (unknown, "no-answer values have no prediction")):
+    for keys, what in (
+        (without, "predictions have no no-answer value"),
+        (unknown, "no-answer values have no prediction"),
+    ):
         if keys:
             raise InputError(f"{len(keys)} {what} ({first_few(keys, len(keys))}). The ids must be the same.")
     numbers_ = cast(list[float], _read_no_answer(list(values.values()), "no-answer values", ids))
@@ -252,9 +251,7 @@ def _read_no_answer(values: list[Any], side: str, ids: list[str] | None) -> list
         values = [float(value) for value in values]
     if not all(map(math.isfinite, values)):
         row = next(row for row, value in enumerate(values) if not math.isfinite(value))
-        raise InputError(
-            f"{_where(side, row, ids)}: the no-answer value must be a finite number; got {values[row]}."
-        )
+        raise InputError(f"{_where(side, row, ids)}: the no-answer value must be a finite number; got {values[row]}.")
     return values
 
 
@@ -348,7 +345,12 @@ def _read_answers(rows: list[Any], ids: list[str] | None) -> list[list[str]]:
     flat = list(chain.from_iterable(answers))
     if not set(map(type, flat)) <= {str}:
         for row, texts in enumerate(answers):
-            _check_strings(texts, _where("references", row, ids), None, _REFERENCE_ADVICE, indexed=False)
+            for index, text in enumerate(texts):
+                if not isinstance(text, str):
+                    raise InputError(
+                        f"{_where('references', row, ids)}, answer {index}: every reference must be a string; got "
+                        f"{shorten(text)} ({type(text).__name__})."
+                    )
     if not all(map(str.strip, flat)):
         for row, texts in enumerate(answers):
             if texts and not any(map(str.strip, texts)):
@@ -437,9 +439,7 @@ def _read_field(rows: list[Any], key: str, side: str, ids: list[str] | None) -> 
         return [row[key] for row in rows]
     except KeyError:
         row = next(row for row, value in enumerate(rows) if key not in value)
-        raise InputError(
-            f"{_where(side, row, ids)} has no {key!r}; its keys are {shorten(list(rows[row]))}."
-        ) from None
+        raise InputError(f"{_where(side, row, ids)} has no {key!r}; its keys are {shorten(list(rows[row]))}.") from None
 
 
 def _read_ids(ids: list[Any], side: str, *, mapping: bool = False) -> list[str] | None:
@@ -452,8 +452,7 @@ def _read_ids(ids: list[Any], side: str, *, mapping: bool = False) -> list[str] 
                 raise InputError(f"{side}[{row}] has no 'id', but other rows have one. Give every row an id, or none.")
             if isinstance(key, bool) or not isinstance(key, (str, numbers.Integral)):
                 raise InputError(
-                    f"{side}[{row}]: the id must be a string or an integer; got {shorten(key)} "
-                    f"({type(key).__name__})."
+                    f"{side}[{row}]: the id must be a string or an integer; got {shorten(key)} ({type(key).__name__})."
                 )
         ids = [str(key) for key in ids]
         distinct = set(ids)
@@ -466,24 +465,24 @@ def _read_ids(ids: list[Any], side: str, *, mapping: bool = False) -> list[str] 
     return ids
 
 
-def _check_strings(
-    texts: list[Any], side: str, ids: list[str] | None, advice: str, *, indexed: bool = True
-) -> None:
+def _check_predictions(texts: list[Any], ids: list[str] | None) -> None:
     if set(map(type, texts)) <= {str}:
         return
     for row, text in enumerate(texts):
         if not isinstance(text, str):
-            where = _where(side, row, ids) if indexed else side
-            raise InputError(f"{where}: {advice}; got {shorten(text)} ({type(text).__name__}).")
+            raise InputError(
+                f"{_where('predictions', row, ids)}: the prediction must be one string ('' for no answer); got "
+                f"{shorten(text)} ({type(text).__name__})."
+            )
 
 
-# ------------------------------------------------------------------------------------- for Arrow
+# ---------------------------------------------------------------------------------------- records
 
 
-def to_arrow_rows(
+def to_record_rows(
     predictions: PredictionColumns, references: ReferenceColumns
 ) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
-    """Write validated columns in the one record form that ``evaluate`` stores on disk.
+    """Write validated columns as SQuAD v2 records, in the one form that ``evaluate`` can store.
 
     Args:
         predictions: n predictions.
@@ -496,7 +495,7 @@ def to_arrow_rows(
         InputError: The two sides do not have the same number of rows.
 
     Example:
-        >>> rows = to_arrow_rows(read_predictions(["Paris"]), read_references(["Paris"]))
+        >>> rows = to_record_rows(read_predictions(["Paris"]), read_references(["Paris"]))
         >>> rows[1]
         [{'id': '', 'answers': {'text': ['Paris'], 'answer_start': []}}]
     """

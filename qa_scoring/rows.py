@@ -136,7 +136,9 @@ def group_labels(groups: Sequence[object] | None, count: int) -> list[str] | Non
     for row, label in enumerate(groups):
         parts = label if isinstance(label, tuple) else (label,)
         if not parts or any(part is None for part in parts):
-            raise InputError(f"groups[{row}]: the label must be a string, a number or a tuple of them; got {shorten(label)}.")
+            raise InputError(
+                f"groups[{row}]: the label must be a string, a number or a tuple of them; got {shorten(label)}."
+            )
         labels.append(" × ".join(map(str, parts)))
     return labels
 
@@ -144,7 +146,7 @@ def group_labels(groups: Sequence[object] | None, count: int) -> list[str] | Non
 # ---------------------------------------------------------------------------------- aggregation
 
 
-def subsets(has_answer: BoolArray) -> dict[str, BoolArray]:
+def _subsets(has_answer: BoolArray) -> dict[str, BoolArray]:
     """Return SQuAD 2.0's three subsets: prefix of their keys → which rows belong."""
     return {"": np.ones_like(has_answer), "HasAns_": has_answer, "NoAns_": ~has_answer}
 
@@ -161,7 +163,7 @@ def aggregate(rows: Rows, scores: Mapping[str, FloatArray], *, scale: float) -> 
         ``{name, ..., "total", "HasAns_name", ...}``; a subset without rows has total 0 and None.
     """
     figures: Figures = {}
-    for prefix, members in subsets(rows.has_answer).items():
+    for prefix, members in _subsets(rows.has_answer).items():
         total = int(np.count_nonzero(members))
         for name, values in scores.items():
             # cumsum adds one number after the other, as the published scripts do: the same last digit.
@@ -194,15 +196,12 @@ def confidence_intervals(
     """
     columns = {
         prefix + name: np.where(members, values, np.nan)
-        for prefix, members in subsets(rows.has_answer).items()
+        for prefix, members in _subsets(rows.has_answer).items()
         for name, values in scores.items()
     }
-    intervals = bootstrap_means(
-        columns, confidence_level=confidence_level, n_resamples=n_resamples, seed=seed
-    )
+    intervals = bootstrap_means(columns, confidence_level=confidence_level, n_resamples=n_resamples, seed=seed)
     return {
-        key: None if interval is None else [scale * bound for bound in interval]
-        for key, interval in intervals.items()
+        key: None if interval is None else [scale * bound for bound in interval] for key, interval in intervals.items()
     }
 
 
@@ -315,11 +314,11 @@ def _rows_from_columns(columns: Mapping[str, list[Any]], names: Sequence[str]) -
         scores={name: np.array(columns[name], dtype=np.float64) for name in names},
         has_answer=np.array(columns["has_answer"], dtype=np.bool_),
         answered=np.array(columns["answered"], dtype=np.bool_),
-        best_reference=np.array([-1 if index is None else index for index in columns["best_reference"]], dtype=np.int64),
+        best_reference=np.array(
+            [-1 if index is None else index for index in columns["best_reference"]], dtype=np.int64
+        ),
         no_answer=no_answer,
         sweep_order=order,
         groups=list(map(str, columns["group"])) if "group" in columns else None,
-        extra={
-            name: values for name, values in columns.items() if name not in _NOT_SCORES and name not in names
-        },
+        extra={name: values for name, values in columns.items() if name not in _NOT_SCORES and name not in names},
     )

@@ -81,7 +81,11 @@ def make_policy(
         return _default_policy(language, tokenizer, use_word_tokenizer, normalization)
     if scheme not in SCHEMES:
         raise parameter_error("scheme", f"None or one of {', '.join(map(repr, SCHEMES))}", scheme)
-    if tokenizer is not None or normalization != "squad" or (not use_word_tokenizer and scheme not in ("m2qa", "squad")):
+    if (
+        tokenizer is not None
+        or normalization != "squad"
+        or (not use_word_tokenizer and scheme not in ("m2qa", "squad"))
+    ):
         raise InputError(
             f"scheme={scheme!r} reproduces a published script and fixes normalisation and tokenizer; leave out "
             f"'tokenizer', 'normalization' and 'use_word_tokenizer', or the scheme."
@@ -124,7 +128,7 @@ def _default_policy(
         ),
         scheme="default",
         language=code or "-",
-        normalization=f"unicode-{normalize.unicodedata.unidata_version}",
+        normalization=f"unicode-{normalize.UNICODE_VERSION}",
         tokenizer=_describe(tokenizer),
     )
 
@@ -212,7 +216,7 @@ def _mlqa(language: str | None) -> Policy:
         ),
         scheme="mlqa",
         language=code,
-        normalization=f"mlqa-{normalize.unicodedata.unidata_version}",
+        normalization=f"mlqa-{normalize.UNICODE_VERSION}",
         tokenizer="mlqa",
         unanswerable=False,
     )
@@ -228,7 +232,8 @@ _CMRC_DELETED = str.maketrans("", "", "-:_*^/\\~`+=，。：？！“”；’�
 
 
 def _cmrc_normalize(text: str) -> Words:
-    return [text.lower().strip().translate(_CMRC_DELETED)]
+    text = text.lower().strip().translate(_CMRC_DELETED)
+    return [text] if text else []
 
 
 def _cmrc(language: str | None) -> Policy:
@@ -245,7 +250,7 @@ def _cmrc(language: str | None) -> Policy:
 
     def tokenize(words: Words) -> Tokens:
         tokens: Tokens = []
-        for piece in pieces.findall(words[0]):
+        for piece in pieces.findall("".join(words)):
             if "\u4e00" <= piece[0] <= "\u9fa5":
                 tokens.append(piece)
             else:

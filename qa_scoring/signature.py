@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 Value = str | int | float | bool | None
@@ -28,7 +28,7 @@ class Signature(Mapping[str, Value]):
     def __getitem__(self, key: str) -> Value:
         return self._facts[key]
 
-    def __iter__(self):  # type: ignore[no-untyped-def]
+    def __iter__(self) -> Iterator[str]:
         return iter(self._facts)
 
     def __len__(self) -> int:

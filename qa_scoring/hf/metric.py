@@ -1,8 +1,8 @@
 """The base of this project's ``evaluate`` metrics.
 
 ``evaluate`` writes every input to Arrow before it computes, checks the type of the first row only, and lets Arrow
-turn the others into strings. Here every row is validated first; rows passed straight to ``compute`` never touch
-Arrow, rows collected with ``add`` and ``add_batch`` go through it in one canonical form.
+turn the others into strings. Here every row is validated first and stays in Python; only the rows of a distributed
+run (``num_process`` > 1) go through ``evaluate``'s Arrow files, in one canonical form.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import evaluate
 
 from qa_scoring.errors import InputError, QAScoringError
 from qa_scoring.multilingual_squad import Scored
-from qa_scoring.records import read_predictions, read_references, to_arrow_rows
+from qa_scoring.records import read_predictions, read_references, to_record_rows
 from qa_scoring.signature import Signature
 
 
@@ -41,13 +41,19 @@ def answer_features() -> datasets.Features:
 
 
 class AnswerMetric(evaluate.Metric):  # type: ignore[misc]
-    """A metric over predicted answers: validation, Arrow, and the signature of the last computation.
+    """A metric over predicted answers: validation, collected rows, and the signature of the last computation.
 
     A subclass gives ``_info``, ``_check`` and ``_compute``; ``_compute`` names its arguments and ends in
     ``return self._keep(scored)``.
     """
 
-    _signature: Signature | None = None
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._signature: Signature | None = None
+        self._collected: tuple[list[Any], list[Any]] = ([], [])  # predictions, references
+
+    def __len__(self) -> int:
+        return len(self._collected[0]) if self.num_process == 1 else super().__len__()
 
     def signature(self) -> Signature:
         """Return everything that changed the figures of the last ``compute``.
@@ -70,21 +76,37 @@ class AnswerMetric(evaluate.Metric):  # type: ignore[misc]
     def add_batch(self, *, predictions: Any = None, references: Any = None, **unknown: Any) -> None:
         """Add a batch of predictions and references to those that ``compute`` will score."""
         _refuse(unknown, "add_batch takes 'predictions' and 'references'")
-        rows = to_arrow_rows(read_predictions(predictions), read_references(references))
-        super().add_batch(predictions=rows[0], references=rows[1])
+        rows = to_record_rows(read_predictions(predictions), read_references(references))
+        if self.num_process > 1:
+            super().add_batch(predictions=rows[0], references=rows[1])
+        else:
+            self._collected[0].extend(rows[0])
+            self._collected[1].extend(rows[1])
 
     def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> dict[str, Any] | None:
-        """Score the predictions passed here, or all that were added before."""
+        """Score the predictions passed here, together with all that were added before.
+
+        Rows that were added stay until a computation succeeds.
+        """
         known = [name for name in inspect.signature(self._compute).parameters if name not in self._feature_names()]
         _refuse({name: value for name, value in options.items() if name not in known}, f"known: {', '.join(known)}")
-        self._check(**options)
-        if self.writer is None and self.num_process == 1:
-            return self._compute(predictions, references, **options)  # type: ignore[no-any-return]
-        result: dict[str, Any] | None = super().compute(predictions=predictions, references=references, **options)
+        result: dict[str, Any] | None
+        if self.num_process > 1:
+            self._check(**options)
+            result = super().compute(predictions=predictions, references=references, **options)
+            return result
+        if len(self):
+            added = self._collected
+            if predictions is not None or references is not None:
+                rows = to_record_rows(read_predictions(predictions), read_references(references))
+                added = (added[0] + rows[0], added[1] + rows[1])
+            predictions, references = added
+        result = self._compute(predictions, references, **options)
+        self._collected = ([], [])
         return result
 
     def _check(self, **options: Any) -> None:
-        """Raise what is wrong with the options, before collected rows are given up."""
+        """Raise what is wrong with the options, before the rows of all processes are collected."""
         raise NotImplementedError
 
     def _keep(self, scored: Scored) -> dict[str, Any]:

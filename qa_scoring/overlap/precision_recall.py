@@ -25,9 +25,7 @@ class PrecisionRecallCurve:
     average_precision: float
 
 
-def precision_recall_curve(
-    scores: FloatArray, has_answer: BoolArray, no_answer: FloatArray
-) -> PrecisionRecallCurve:
+def precision_recall_curve(scores: FloatArray, has_answer: BoolArray, no_answer: FloatArray) -> PrecisionRecallCurve:
     """Draw precision against recall as the threshold rises.
 
     Args:
@@ -55,6 +53,4 @@ def precision_recall_curve(
     recall = true_positives[ends] / np.count_nonzero(has_answer)
     recall_with_start = np.concatenate(([0.0], recall))
     steps = precision * np.diff(recall_with_start)
-    return PrecisionRecallCurve(
-        np.concatenate(([1.0], precision)), recall_with_start, float(np.cumsum(steps)[-1])
-    )
+    return PrecisionRecallCurve(np.concatenate(([1.0], precision)), recall_with_start, float(np.cumsum(steps)[-1]))

@@ -118,9 +118,7 @@ class OverlapScores:
     best_reference: IntArray
 
 
-def score_overlap(
-    predictions: Iterable[str], references: Sequence[Sequence[str]], rule: OverlapRule
-) -> OverlapScores:
+def score_overlap(predictions: Iterable[str], references: Sequence[Sequence[str]], rule: OverlapRule) -> OverlapScores:
     """Score every prediction against its references, keeping the best.
 
     Args:

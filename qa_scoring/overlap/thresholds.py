@@ -14,9 +14,7 @@ from qa_scoring.overlap.scoring import FloatArray
 BoolArray = NDArray[np.bool_]
 
 
-def apply_threshold(
-    scores: FloatArray, has_answer: BoolArray, no_answer: FloatArray, threshold: float
-) -> FloatArray:
+def apply_threshold(scores: FloatArray, has_answer: BoolArray, no_answer: FloatArray, threshold: float) -> FloatArray:
     """Replace the scores of examples whose no-answer value is above the threshold.
 
     Args:

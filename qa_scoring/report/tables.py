@@ -37,7 +37,11 @@ def figures_table(result: Figures, scores: Sequence[str]) -> Table:
         for prefix, subset in _SUBSETS.items():
             if prefix and not (figures["HasAns_total"] and figures["NoAns_total"]):
                 continue  # one of the subsets is everything
-            cells = [subset, str(figures[f"{prefix}total"]), *(_mean(figures, prefix + name) for name in scores)]
+            cells = [
+                subset,
+                str(figures[f"{prefix}total"]),
+                *(_mean(figures, prefix + name) for name in scores),
+            ]
             table.add_row(*([Text(label if not prefix else "")] if groups else []), *cells, end_section=False)
     return table
 

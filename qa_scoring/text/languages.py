@@ -63,7 +63,7 @@ _SPANISH_ARTICLES = ("un", "una", "unos", "unas", "el", "la", "los", "las")
 LANGUAGES: tuple[Language, ...] = (
     # Scripts without spaces, and Korean: a tokenizer of their own.
     Language(
-        "zh", "chinese", "jieba", "北京大学图书馆", "M2QA: jieba, Simplified and Traditional",
+        "zh", "chinese", "jieba", "清华大学位于北京", "M2QA: jieba, Simplified and Traditional",
         ("mandarin", "cmn", "zho", "chi", "zh-hans", "zh-hant"), spaces=False,
     ),
     Language(
@@ -73,7 +73,7 @@ LANGUAGES: tuple[Language, ...] = (
     Language("ko", "korean", "char", "서울특별시", "KorQuAD: characters", ("kor",)),
     Language("th", "thai", "newmm", "กรุงเทพมหานครเป็นเมืองหลวง", "newmm, as thai2transformers", ("tha",), spaces=False),
     Language("km", "khmer", "khmercut", "ភ្នំពេញជារាជធានី", "CRF; word F1 .93 on khPOS", ("khm",), spaces=False),
-    Language("lo", "lao", "icu", "ນະຄອນຫຼວງວຽງຈັນ", "ICU dictionary", ("lao",), spaces=False),
+    Language("lo", "lao", "icu", "ວຽງຈັນເປັນນະຄອນຫຼວງຂອງລາວ", "ICU dictionary", ("lao",), spaces=False),
     Language("my", "burmese", "icu", "ရန်ကုန်မြို့", "ICU dictionary", ("myanmar", "mya", "bur"), spaces=False),
     Language("bo", "tibetan", "tsheg", "བོད་ཀྱི་སྐད་ཡིག", "syllables between tshegs", ("bod", "tib"), spaces=False),
     # The 19 languages of NLTK's punkt models.

@@ -18,6 +18,9 @@ from functools import cache
 Step = Callable[[str], str]
 Words = list[str]
 
+UNICODE_VERSION = unicodedata.unidata_version
+"""Version of this Python's character data, which decides what is punctuation, a digit or a format character."""
+
 _ASCII_PUNCTUATION = re.compile(f"[{re.escape(string.punctuation)}]+")
 _ENGLISH_ARTICLES = re.compile(r"\b(?:an?|the)\b")
 
@@ -43,9 +46,9 @@ def replace_english_articles(text: str) -> str:
 @cache
 def _unicode_punctuation() -> re.Pattern[str]:
     """Match runs of every punctuation category of this Python's Unicode, plus ASCII's symbols."""
-    points = [
-        code for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)).startswith("P")
-    ] + [ord(character) for character in string.punctuation]
+    points = [code for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)).startswith("P")] + [
+        ord(character) for character in string.punctuation
+    ]
     return re.compile(f"[{_character_class(points)}]+")
 
 

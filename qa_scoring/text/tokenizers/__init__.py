@@ -7,6 +7,7 @@ Adding one: a factory that returns a ``Tokenizer``, in a file here, and a line i
 from __future__ import annotations
 
 import importlib
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -62,6 +63,9 @@ _FACTORIES = {
 TOKENIZER_NAMES = tuple(_FACTORIES)
 
 
+_LOADING = threading.RLock()  # jieba and khmercut fail when two threads open them at once
+
+
 @cache
 def load_tokenizer(name: str) -> Tokenizer:
     """Return the tokenizer of this name, importing what it needs.
@@ -86,8 +90,9 @@ def load_tokenizer(name: str) -> Tokenizer:
             f"or pass a function from string to list of strings."
         )
     module, _, factory = _FACTORIES[name].partition(":")
-    make = getattr(importlib.import_module(f"qa_scoring.text.tokenizers.{module}"), factory)
-    return cast(Tokenizer, make())
+    with _LOADING:
+        make = getattr(importlib.import_module(f"qa_scoring.text.tokenizers.{module}"), factory)
+        return cast(Tokenizer, make())
 
 
 def custom_tokenizer(function: Callable[[str], Tokens]) -> Tokenizer:

@@ -6,13 +6,14 @@ import importlib.util
 import sys
 import warnings
 import zlib
+from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
 from qa_scoring.errors import MissingPackageError
 from qa_scoring.extras import distribution_version, require
-from qa_scoring.text.normalize import Words
-from qa_scoring.text.tokenizers import Tokenizer, Tokens
+from qa_scoring.text.tokenizers import Tokenizer
 
 _PRIVATE_NAME = "qa_scoring._private_jieba"
 
@@ -45,7 +46,9 @@ def _private_jieba() -> ModuleType:
     return module
 
 
-def _jieba_cutter(name: str, *, keep_blanks: bool) -> Tokenizer:
+@cache
+def _segmenter() -> tuple[Callable[[str], Iterable[str]], str]:
+    """Return jieba's cut over a dictionary of our own, and its version: half a second and 70 MB, once."""
     package = _private_jieba()
     dictionary = Path(str(package.__file__)).with_name("dict.txt")
     segmenter = package.Tokenizer(str(dictionary))
@@ -54,25 +57,20 @@ def _jieba_cutter(name: str, *, keep_blanks: bool) -> Tokenizer:
     with dictionary.open("rb") as lines:
         segmenter.FREQ, segmenter.total = segmenter.gen_pfdict(lines)
     segmenter.initialized = True
-    cut = segmenter.cut
-
-    def tokenize(words: Words) -> Tokens:
-        if keep_blanks:
-            return list(cut(" ".join(words)))
-        return [token for token in cut(" ".join(words)) if token != " "]
-
     checksum = zlib.crc32(dictionary.read_bytes())
-    return Tokenizer(name, f"{package.__version__}+dict.{checksum:08x}", tokenize)
+    return segmenter.cut, f"{package.__version__}+dict.{checksum:08x}"
 
 
 def jieba() -> Tokenizer:
     """Jieba with its own dictionary, without blank tokens."""
-    return _jieba_cutter("jieba", keep_blanks=False)
+    cut, version = _segmenter()
+    return Tokenizer("jieba", version, lambda words: [token for token in cut(" ".join(words)) if token != " "])
 
 
 def jieba_with_blanks() -> Tokenizer:
     """Jieba as M2QA's metric uses it: a space between two words is a token."""
-    return _jieba_cutter("jieba-blanks", keep_blanks=True)
+    cut, version = _segmenter()
+    return Tokenizer("jieba-blanks", version, lambda words: list(cut(" ".join(words))))
 
 
 def rjieba() -> Tokenizer:

@@ -16,7 +16,8 @@ def fugashi() -> Tokenizer:
     tagger = tagger_package.GenericTagger(f'-r "{folder / "mecabrc"}" -d "{folder}" -Owakati')
 
     def tokenize(words: list[str]) -> Tokens:
-        result: Tokens = tagger.parse(" ".join(words)).split()
+        # MeCab reads a C string, which a NUL character would end.
+        result: Tokens = tagger.parse(" ".join(words).replace("\0", " ")).split()
         return result
 
     version = f"{distribution_version('fugashi')}+unidic-lite.{distribution_version('unidic-lite')}"

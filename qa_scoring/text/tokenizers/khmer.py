@@ -9,6 +9,7 @@ from qa_scoring.text.tokenizers import Tokenizer
 def khmercut() -> Tokenizer:
     """Words of khmercut, blanks dropped."""
     tokenize = require("khmercut", extra="km", purpose="Khmer (tokenizer='khmercut')").tokenize
+    tokenize("ក")  # opens the model, which khmercut puts off to the first call and does not guard against threads
     return Tokenizer(
         "khmercut",
         distribution_version("khmercut"),

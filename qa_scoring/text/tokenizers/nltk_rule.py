@@ -3,7 +3,7 @@ r"""What NLTK's ``word_tokenize`` does to a normalised answer, without NLTK and 
 After SQuAD normalisation no ``.``, ``?`` or ``!`` survives, so punkt sees one sentence, whatever its language;
 of the Treebank rules only those without ASCII punctuation can still match: seven quotation marks become tokens,
 six English contractions are split, in every language. NLTK 3.8.1 (pinned by M2QA) is the rule; from 3.9.3 on
-NLTK also detaches the dashes U+2012–U+2015, which is ``nltk-rule-dashes``. ``tests/test_nltk_parity.py`` holds
+NLTK also detaches the dashes U+2012–U+2015, which is ``nltk-rule-dashes``. ``tests/text/test_nltk_parity.py`` holds
 both against the library.
 """
 

@@ -10,6 +10,7 @@ def newmm() -> Tokenizer:
     """Maximal matching over PyThaiNLP's own word list."""
     module = require("pythainlp.tokenize", extra="th", purpose="Thai (tokenizer='newmm')")
     word_tokenize = module.word_tokenize
+    word_tokenize("ก", engine="newmm")  # builds the word list, which each thread would build for itself
     return Tokenizer(
         "newmm",
         distribution_version("pythainlp"),
