@@ -351,6 +351,11 @@ def _read_answers(rows: list[Any], ids: list[str] | None) -> list[list[str]]:
                         f"{_where('references', row, ids)}, answer {index}: every reference must be a string; got "
                         f"{shorten(text)} ({type(text).__name__})."
                     )
+    if not _is_unicode(flat):
+        row = next(row for row, texts in enumerate(answers) if not _is_unicode(texts))
+        raise _broken_unicode(
+            _where("references", row, ids), next(text for text in answers[row] if not _is_unicode([text]))
+        )
     if not all(map(str.strip, flat)):
         for row, texts in enumerate(answers):
             if texts and not any(map(str.strip, texts)):
@@ -466,14 +471,29 @@ def _read_ids(ids: list[Any], side: str, *, mapping: bool = False) -> list[str] 
 
 
 def _check_predictions(texts: list[Any], ids: list[str] | None) -> None:
-    if set(map(type, texts)) <= {str}:
-        return
-    for row, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise InputError(
-                f"{_where('predictions', row, ids)}: the prediction must be one string ('' for no answer); got "
-                f"{shorten(text)} ({type(text).__name__})."
-            )
+    if not set(map(type, texts)) <= {str}:
+        for row, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise InputError(
+                    f"{_where('predictions', row, ids)}: the prediction must be one string ('' for no answer); got "
+                    f"{shorten(text)} ({type(text).__name__})."
+                )
+    if not _is_unicode(texts):
+        row = next(row for row, text in enumerate(texts) if not _is_unicode([text]))
+        raise _broken_unicode(_where("predictions", row, ids), texts[row])
+
+
+def _is_unicode(texts: Iterable[str]) -> bool:
+    """Tell whether no string holds half a surrogate pair, which no file and few tokenizers can take."""
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _broken_unicode(where: str, text: str) -> InputError:
+    return InputError(f"{where}: the text is not valid Unicode (half a surrogate pair): {shorten(text)}.")
 
 
 # ---------------------------------------------------------------------------------------- records

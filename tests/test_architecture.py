@@ -44,7 +44,11 @@ SAME_LAYER = {
 
 
 def modules() -> list[str]:
-    return [module.name for module in pkgutil.walk_packages([str(PACKAGE)], "qa_scoring.")]
+    return [
+        module.name
+        for module in pkgutil.walk_packages([str(PACKAGE)], "qa_scoring.")
+        if not module.name.endswith("__main__")
+    ]
 
 
 def imports(path: Path) -> Iterator[str]:

@@ -94,6 +94,14 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
         {"predictions": ["a", {"prediction_text": "b"}], "references": ["a", "b"]},
         r"predictions\[1\]: the rows must all have one form",
     ),
+    "half a surrogate pair in a prediction": (
+        {"predictions": predictions(prediction_text="\ud83d x"), "references": references()},
+        r"predictions\[2\] \(id 'q2'\): the text is not valid Unicode \(half a surrogate pair\): '\\ud83d x'",
+    ),
+    "half a surrogate pair in a reference": (
+        {"predictions": predictions(), "references": references(answers=["a", "\ude00"])},
+        r"references\[2\] \(id 'q2'\): the text is not valid Unicode",
+    ),
     "prediction under another key": (
         {"predictions": [{"id": "q0", "answer": "a"}], "references": references()[:1]},
         r"predictions\[0\] \(id 'q0'\) has no 'prediction_text'; its keys are \['id', 'answer'\]",
@@ -162,7 +170,10 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
         {"predictions": ["a"], "references": {"data": [{"paragraphs": [{"context": ""}]}]}},
         r"not SQuAD's nesting.*KeyError: 'qas'",
     ),
-    "zero examples": ({"predictions": [], "references": []}, r"nothing to score: predictions and references are both empty"),
+    "zero examples": (
+        {"predictions": [], "references": []},
+        r"nothing to score: predictions and references are both empty",
+    ),
     "NaN no-answer value": (
         {"predictions": with_values(0.1, 0.2, float("nan")), "references": references()},
         r"predictions\[2\] \(id 'q2'\): the no-answer value must be a finite number; got nan",
@@ -255,13 +266,19 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
         {"predictions": ["a"], "references": ["a"], "n_resamples": 0},
         r"'n_resamples' must be an integer of at least 1; got 0",
     ),
-    "negative seed": ({"predictions": ["a"], "references": ["a"], "seed": -1}, r"'seed' must be an integer of at least 0"),
-    "details of a wrong type": ({"predictions": ["a"], "references": ["a"], "details": "yes"}, r"'details' must be True"),
+    "negative seed": (
+        {"predictions": ["a"], "references": ["a"], "seed": -1},
+        r"'seed' must be an integer of at least 0",
+    ),
+    "details of a wrong type": (
+        {"predictions": ["a"], "references": ["a"], "details": "yes"},
+        r"'details' must be True",
+    ),
     "unknown way with missing ids": (
         {"predictions": ["a"], "references": ["a"], "missing": "skip"},
         r"'missing' must be 'error' or 'score_zero'; got 'skip'",
     ),
-}  # fmt: skip
+}
 
 
 def options(case: str) -> dict[str, Any]:
@@ -367,7 +384,6 @@ DEGENERATE = {
     "blank reference beside another": (["x"], [["", "x"]], 100.0, 100.0),
     "10,000 characters": (["word " * 2000], ["word " * 2000 + "end"], 0.0, 100 * 4000 / 4001),
     "control characters": (["\x00x\x1f"], ["x"], 0.0, 0.0),
-    "lone surrogate": (["\ud800"], ["\ud800"], 100.0, 100.0),
     "emoji": (["👩‍👩‍👧 x"], ["x"], 0.0, 100 * 2 / 3),
 }
 

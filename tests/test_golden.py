@@ -21,9 +21,15 @@ from tests.conftest import data_path, read_json
 
 ALBERT = {"exact": 81.42845110755496, "f1": 84.86029930097264}
 BERT = {
-    "exact": 47.28, "f1": 52.99, "HasAns_exact": 60.04, "HasAns_f1": 71.47, "NoAns_exact": 34.57, "NoAns_f1": 34.57,
-    "best_exact": 58.52, "best_f1": 62.60,
-}  # fmt: skip
+    "exact": 47.28,
+    "f1": 52.99,
+    "HasAns_exact": 60.04,
+    "HasAns_f1": 71.47,
+    "NoAns_exact": 34.57,
+    "NoAns_f1": 34.57,
+    "best_exact": 58.52,
+    "best_f1": 62.60,
+}
 
 
 def squad(name: str) -> Path:

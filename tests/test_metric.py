@@ -315,7 +315,8 @@ def test_signature_names_everything_that_changes_a_figure(metric: Any) -> None:
         "tokenizer:nltk-rule-3.8.1|references:0-2|no_answer_threshold:1.0"
     )
     changes: list[dict[str, Any]] = [
-        {"language": "zh"}, {"tokenizer": "char"}, {"normalization": "unicode"}, {"scheme": "squad"}, {"scheme": "m2qa"},
+        {"language": "zh"}, {"tokenizer": "char"}, {"normalization": "unicode"}, {"scheme": "squad"},
+        {"scheme": "m2qa"},
         {"no_answer_threshold": 0.5}, {"missing": "score_zero"}, {"confidence_level": 0.95},
         {"confidence_level": 0.95, "seed": 1}, {"confidence_level": 0.95, "n_resamples": 10},
         {"use_word_tokenizer": False}, {"language": ["de", "de", "tr", "zh"]}, {"tokenizer": str.split},
