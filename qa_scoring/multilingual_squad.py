@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -23,6 +22,7 @@ from qa_scoring.records import Missing, Records, make_records
 from qa_scoring.rows import (
     Figures,
     Rows,
+    Scored,
     aggregate,
     check_statistics,
     confidence_intervals,
@@ -36,21 +36,6 @@ DEFAULT_SEED = 42
 PERCENT = 100.0
 
 Progress = Callable[[Iterable[str]], Iterable[str]]
-
-
-@dataclass(frozen=True)
-class Scored:
-    """What one run gives.
-
-    Args:
-        result: The figures, plain Python numbers, means as percentages.
-        rows: One row per example, scores in [0, 1].
-        signature: Everything that changes the figures.
-    """
-
-    result: Figures
-    rows: Rows
-    signature: Signature
 
 
 def score_multilingual_squad(
@@ -203,20 +188,15 @@ def _score(records: Records, parts: list[Part], labels: list[str] | None, progre
                 f"references[{row}] (id {records.ids[row]!r}) has no answer, and the published script behind "
                 f"scheme={policy.scheme!r} has no unanswerable questions. Leave such questions out, or the scheme."
             )
-    if len(parts) == 1:
-        texts = records.predictions if progress is None else progress(records.predictions)
-        scores = score_overlap(texts, records.references, parts[0][0].rule)
-        exact, f1, best = scores.exact, scores.f1, scores.best_reference
-    else:
-        exact, f1, best = np.empty(count), np.empty(count), np.empty(count, dtype=np.int64)
-        for policy, rows in parts:
-            texts = [records.predictions[row] for row in rows]
-            scores = score_overlap(
-                texts if progress is None else progress(texts),
-                [records.references[row] for row in rows],
-                policy.rule,
-            )
-            exact[rows], f1[rows], best[rows] = scores.exact, scores.f1, scores.best_reference
+    exact, f1, best = np.empty(count), np.empty(count), np.empty(count, dtype=np.int64)
+    for policy, rows in parts:
+        texts: Iterable[str] = [records.predictions[row] for row in rows]
+        scores = score_overlap(
+            texts if progress is None else progress(texts),
+            [records.references[row] for row in rows],
+            policy.rule,
+        )
+        exact[rows], f1[rows], best[rows] = scores.exact, scores.f1, scores.best_reference
     if records.missing.any():
         exact[records.missing] = f1[records.missing] = 0.0
         best[records.missing] = -1

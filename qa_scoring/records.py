@@ -140,8 +140,8 @@ def _match_by_id(predicted: PredictionColumns, expected: ReferenceColumns, missi
             if keys
         ]
         raise InputError(
-            f"{'; '.join(parts)}. Fix the ids, or score on with missing='score_zero' (command line: --missing score_zero): unanswered questions "
-            f"then score 0 and predictions without a question are left out."
+            f"{'; '.join(parts)}. Fix the ids, or score on with missing='score_zero' (command line: --missing "
+            f"score_zero): unanswered questions then score 0 and predictions without a question are left out."
         )
     rows = np.array([position.get(key, -1) for key in ids], dtype=np.int64)
     absent = rows < 0

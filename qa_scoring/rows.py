@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from qa_scoring.errors import InputError, parameter_error, shorten
 from qa_scoring.overlap.scoring import FloatArray, IntArray
 from qa_scoring.overlap.thresholds import BoolArray
+from qa_scoring.signature import Signature
 from qa_scoring.statistics.bootstrap import bootstrap_means
 
 Figures = dict[str, Any]
@@ -107,6 +108,21 @@ class Rows:
         """Return one dict per row."""
         columns = self.columns()
         return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What one run gives.
+
+    Args:
+        result: The figures, plain Python numbers.
+        rows: One row per example, scores in [0, 1].
+        signature: Everything that changes the figures.
+    """
+
+    result: Figures
+    rows: Rows
+    signature: Signature
 
 
 def group_labels(groups: Sequence[object] | None, count: int) -> list[str] | None:

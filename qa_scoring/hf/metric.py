@@ -15,8 +15,8 @@ import datasets
 import evaluate
 
 from qa_scoring.errors import InputError, QAScoringError
-from qa_scoring.multilingual_squad import Scored
 from qa_scoring.records import read_predictions, read_references, to_record_rows
+from qa_scoring.rows import Scored
 from qa_scoring.signature import Signature
 
 
