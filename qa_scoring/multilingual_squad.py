@@ -100,7 +100,7 @@ def score_multilingual_squad(
         "scheme": scheme,
     }
     check_policy(language, **choose)
-    records = make_records(predictions, references, missing=missing)
+    records = make_records(predictions, references, missing=missing, blank_references=scheme is not None)
     labels = group_labels(groups, len(records))
     parts = _policies(language, len(records), choose)
     rows = _score(records, parts, labels, progress)
@@ -159,13 +159,13 @@ def check_policy(language: object, **choose: Any) -> None:
         raise parameter_error("language", "a code or name such as 'de', or a list with one per reference", language)
 
 
-Part = tuple[Policy, list[int]]
+Part = tuple[Policy, Sequence[int]]
 """A policy, and the rows it scores."""
 
 
 def _policies(language: str | Sequence[str] | None, count: int, choose: dict[str, Any]) -> list[Part]:
     if language is None or isinstance(language, str):
-        return [(make_policy(language, **choose), list(range(count)))]
+        return [(make_policy(language, **choose), range(count))]
     if len(language) != count:
         raise InputError(
             f"There are {len(language)} languages and {count} references; give one language per reference."

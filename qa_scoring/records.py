@@ -69,7 +69,9 @@ class ReferenceColumns:
     by_id_only: bool = False
 
 
-def make_records(predictions: object, references: object, *, missing: Missing = "error") -> Records:
+def make_records(
+    predictions: object, references: object, *, missing: Missing = "error", blank_references: bool = False
+) -> Records:
     """Validate predictions and references and bring them together.
 
     Rows are matched by id when both sides have ids, whatever their order; by position otherwise.
@@ -79,6 +81,7 @@ def make_records(predictions: object, references: object, *, missing: Missing = 
         references: n references, likewise.
         missing: What to do with ids that only one side has: ``"error"``, or ``"score_zero"``, which gives
             unanswered questions the score 0 and leaves out predictions without a question.
+        blank_references: Whether a question may have references of white space only, as published scripts allow.
 
     Returns:
         The examples, in the order of the references.
@@ -94,6 +97,8 @@ def make_records(predictions: object, references: object, *, missing: Missing = 
         raise parameter_error("missing", "'error' or 'score_zero'", missing)
     predicted = read_predictions(predictions)
     expected = read_references(references)
+    if not blank_references:
+        _refuse_blank(expected)
     if not expected.answers and not predicted.texts:
         raise InputError("There is nothing to score: predictions and references are both empty.")
     if predicted.ids is not None and expected.ids is not None:
@@ -356,14 +361,19 @@ def _read_answers(rows: list[Any], ids: list[str] | None) -> list[list[str]]:
         raise _broken_unicode(
             _where("references", row, ids), next(text for text in answers[row] if not _is_unicode([text]))
         )
-    if not all(map(str.strip, flat)):
-        for row, texts in enumerate(answers):
-            if texts and not any(map(str.strip, texts)):
-                raise InputError(
-                    f"{_where('references', row, ids)}: every reference is blank: {shorten(texts)}. For an "
-                    f"unanswerable question give no reference: [] or {{'text': []}}."
-                )
     return cast(list[list[str]], answers)
+
+
+def _refuse_blank(references: ReferenceColumns) -> None:
+    if all(map(str.strip, chain.from_iterable(references.answers))):
+        return
+    for row, texts in enumerate(references.answers):
+        if texts and not any(map(str.strip, texts)):
+            raise InputError(
+                f"{_where('references', row, references.ids)}: every reference is blank: {shorten(texts)}. For an "
+                f"unanswerable question give no reference: [] or {{'text': []}}. (With scheme=..., such a question "
+                f"is answerable and '' is right, as in the published scripts.)"
+            )
 
 
 def _answer_texts(value: Any, row: int, ids: list[str] | None) -> Any:

@@ -79,7 +79,7 @@ def make_policy(
         raise parameter_error("normalization", "'squad' or 'unicode'", normalization)
     if scheme is None:
         return _default_policy(language, tokenizer, use_word_tokenizer, normalization)
-    if scheme not in SCHEMES:
+    if not isinstance(scheme, str) or scheme not in SCHEMES:
         raise parameter_error("scheme", f"None or one of {', '.join(map(repr, SCHEMES))}", scheme)
     if (
         tokenizer is not None
@@ -211,7 +211,7 @@ def _mlqa(language: str | None) -> Policy:
         rule=OverlapRule(
             normalize=Normalizer("mlqa", tuple(steps), split),
             tokenize=_as_they_are,
-            blank_match_f1=0.0,
+            blank_matches=False,
             drop_blank_references=False,
         ),
         scheme="mlqa",
@@ -232,8 +232,7 @@ _CMRC_DELETED = str.maketrans("", "", "-:_*^/\\~`+=，。：？！“”；’�
 
 
 def _cmrc_normalize(text: str) -> Words:
-    text = text.lower().strip().translate(_CMRC_DELETED)
-    return [text] if text else []
+    return [text.lower().strip().translate(_CMRC_DELETED)]
 
 
 def _cmrc(language: str | None) -> Policy:
@@ -250,7 +249,7 @@ def _cmrc(language: str | None) -> Policy:
 
     def tokenize(words: Words) -> Tokens:
         tokens: Tokens = []
-        for piece in pieces.findall("".join(words)):
+        for piece in pieces.findall(words[0]):
             if "\u4e00" <= piece[0] <= "\u9fa5":
                 tokens.append(piece)
             else:
@@ -262,7 +261,7 @@ def _cmrc(language: str | None) -> Policy:
             normalize=_cmrc_normalize,
             tokenize=tokenize,
             f1=longest_run_f1,
-            blank_match_f1=0.0,
+            blank_matches=False,
             drop_blank_references=False,
         ),
         scheme="cmrc",
@@ -289,7 +288,7 @@ def _korquad(language: str | None) -> Policy:
         rule=OverlapRule(
             normalize=Normalizer("korquad", steps),
             tokenize=load_tokenizer("char").tokenize,
-            blank_match_f1=0.0,
+            blank_matches=False,
             drop_blank_references=False,
         ),
         scheme="korquad",

@@ -86,7 +86,7 @@ class OverlapRule:
         normalize: String → normalised words; equal words are an exact match.
         tokenize: Normalised words → the tokens that F1 counts.
         f1: F1 of two non-empty lists of tokens.
-        blank_match_f1: F1 of two answers that both have no tokens.
+        blank_matches: Whether two answers that both have no tokens have an F1 of 1.
         drop_blank_references: Whether references without words are ignored while another one has some.
         exact_without_spaces: Whether exact match compares the words with nothing between them.
         exact_is_full_f1: Whether an F1 of 1 is an exact match, whatever the order of the tokens.
@@ -96,7 +96,7 @@ class OverlapRule:
     normalize: Callable[[str], list[str]]
     tokenize: Callable[[list[str]], Tokens]
     f1: Callable[[Tokens, Tokens], float] = token_f1
-    blank_match_f1: float = 1.0
+    blank_matches: bool = True
     drop_blank_references: bool = True
     exact_without_spaces: bool = False
     exact_is_full_f1: bool = False
@@ -143,11 +143,11 @@ def score_overlap(predictions: Iterable[str], references: Sequence[Sequence[str]
         for index, answer in enumerate(answers):
             if index and (rule.first_reference_only or answers.index(answer) < index):
                 continue  # the same string was scored before
-            expected = normalize(answer)
+            expected = words if answer == prediction else normalize(answer)
             if not expected and rule.drop_blank_references:
                 continue
             if words == expected or (rule.exact_without_spaces and "".join(words) == "".join(expected)):
-                exact, best_f1, winner = 1.0, 1.0 if expected else rule.blank_match_f1, index
+                exact, best_f1, winner = 1.0, float(rule.blank_matches or bool(tokenize(expected))), index
                 break
             if tokens is None:
                 tokens = tokenize(words)
@@ -155,7 +155,7 @@ def score_overlap(predictions: Iterable[str], references: Sequence[Sequence[str]
             if tokens and expected_tokens:
                 score = f1(tokens, expected_tokens)
             else:
-                score = 0.0 if tokens or expected_tokens else rule.blank_match_f1
+                score = float(rule.blank_matches and not tokens and not expected_tokens)
             if score > best_f1:
                 best_f1, winner = score, index
         if winner < 0:  # no reference with words: only a prediction without words is right

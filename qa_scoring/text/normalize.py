@@ -275,6 +275,8 @@ def squad_words(text: str) -> Words:
         >>> squad_words("The 1,600 m.")
         ['1600', 'm']
     """
+    if not text:  # as many predictions are, where questions have no answer
+        return []
     if text.isascii() and text.isprintable():
         words = text.encode().translate(_LOWER_ASCII, _PUNCTUATION_BYTES).decode().split()
         if not _ARTICLES.isdisjoint(words):
