@@ -9,11 +9,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import sys
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from qa_scoring.errors import InputError, first_few, shorten
 from qa_scoring.records import squad_questions
@@ -97,10 +101,10 @@ def read_no_answer_file(path: str) -> dict[str, object]:
 
 
 def column(rows: list[Row] | dict[str, Any], name: str, option: str) -> list[Any]:
-    """Take one column out of reference rows.
+    """Take one column out of rows.
 
     Args:
-        rows: What ``read_reference_file`` returned.
+        rows: What ``read_reference_file`` or ``read_table`` returned.
         name: The column.
         option: Which option asked for it, for the message.
 
@@ -116,11 +120,82 @@ def column(rows: list[Row] | dict[str, Any], name: str, option: str) -> list[Any
     """
     known = sorted({key for row in rows for key in row}) if isinstance(rows, list) else ["id"]
     if not isinstance(rows, list) or name not in known:
-        raise InputError(f"{option} {name}: the references have no column {name!r}; they have {', '.join(known)}.")
+        raise InputError(f"{option} {name}: there is no column {name!r}; the columns are {', '.join(known)}.")
     lacking = next((number for number, row in enumerate(rows) if row.get(name) is None), None)
     if lacking is not None:
-        raise InputError(f"{option} {name}: row {lacking} of the references has no value in this column.")
+        raise InputError(f"{option} {name}: row {lacking} has no value in this column.")
     return [row[name] for row in rows]
+
+
+def read_table(path: str) -> list[Row]:
+    """Read rows with any columns.
+
+    Args:
+        path: CSV, TSV, JSON Lines, a JSON list of records, or Parquet; ``-`` for standard input.
+
+    Returns:
+        One dict per row.
+
+    Raises:
+        InputError: The file cannot be read or parsed, or is not a table.
+    """
+    content = _read(path)
+    if isinstance(content, dict):
+        raise InputError(f"{_name(path)} must hold rows; got one JSON object.")
+    return [dict(row) for row in _check_rows(content, path)]
+
+
+def text_column(rows: list[Row], name: str, option: str) -> list[str]:
+    """Take a column of strings.
+
+    Args:
+        rows: What ``read_table`` returned.
+        name: The column.
+        option: Which option asked for it, for the message.
+
+    Returns:
+        One string per row.
+
+    Raises:
+        InputError: A row has none.
+
+    Example:
+        >>> text_column([{"answer": "Seine"}], "answer", "--first")
+        ['Seine']
+    """
+    values = column(rows, name, option)
+    for number, value in enumerate(values):
+        if not isinstance(value, str):
+            raise InputError(f"{option} {name}, row {number}: expected a string; got {shorten(value)}.")
+    return values
+
+
+def number_column(rows: list[Row], name: str, option: str) -> NDArray[np.float64]:
+    """Take a column of finite numbers.
+
+    Args:
+        rows: What ``read_table`` returned.
+        name: The column.
+        option: Which option asked for it, for the message.
+
+    Returns:
+        Shape (n,).
+
+    Raises:
+        InputError: A row has none.
+
+    Example:
+        >>> number_column([{"label": "2"}, {"label": 1}], "label", "--label").tolist()
+        [2.0, 1.0]
+    """
+    numbers = []
+    for row, value in enumerate(column(rows, name, option)):
+        where = f"{option} {name}, row {row}"
+        number = _number(value, where) if isinstance(value, str) else value
+        if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number):
+            raise InputError(f"{where}: expected a finite number; got {shorten(value)}.")
+        numbers.append(float(number))
+    return np.array(numbers, dtype=np.float64)
 
 
 # -------------------------------------------------------------------------------------- parsing

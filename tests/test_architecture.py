@@ -30,6 +30,7 @@ LAYERS = {
     "rows": 3,
     "schemes": 3,
     "multilingual_squad": 3,
+    "agreement": 3,
     "hf": 4,
     "report": 4,
     "cli": 5,
@@ -40,6 +41,7 @@ SAME_LAYER = {
     ("files", "records"),
     ("multilingual_squad", "rows"),
     ("multilingual_squad", "schemes"),
+    ("agreement", "multilingual_squad"),
 }
 
 

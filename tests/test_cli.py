@@ -325,7 +325,7 @@ BAD: dict[str, tuple[list[str], bytes | None, str]] = {
     "no column for --by": (
         [*SCORE, "--by", "domain"],
         None,
-        "--by domain: the references have no column 'domain'; they have answers, ",
+        "--by domain: there is no column 'domain'; the columns are answers, ",
     ),
     "both language options": (
         [*SCORE, "--language-column", "language"],

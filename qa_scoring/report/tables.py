@@ -9,8 +9,10 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from qa_scoring.agreement import Agreement
 from qa_scoring.rows import Figures
 from qa_scoring.signature import Signature
+from qa_scoring.statistics.correlation import COEFFICIENTS, Correlation
 
 _SUBSETS = {"": "all", "HasAns_": "HasAns", "NoAns_": "NoAns"}
 
@@ -71,6 +73,31 @@ def result_report(result: Figures, scores: Sequence[str], signature: Signature) 
             parts.append(Text(f"best {name} {result[f'best_{name}']:.2f} at no-answer threshold {threshold:.6g}"))
     parts.append(Text(f"signature: {signature}", style="dim"))
     return Group(*parts)
+
+
+def agreement_table(agreements: Sequence[Agreement]) -> Table:
+    """Return a table of correlations, a line per score and subset.
+
+    Args:
+        agreements: What ``measure_agreement`` returned.
+
+    Returns:
+        The table; intervals beside the values where there are any.
+    """
+    table = Table("subset", "total", "score", *COEFFICIENTS, box=box.SIMPLE_HEAD)
+    for subset in dict.fromkeys(row.subset for row in agreements):
+        rows = [row for row in agreements if row.subset == subset]
+        for row in rows:
+            cells = [_correlation(row.correlations[name]) for name in COEFFICIENTS]
+            table.add_row(subset, str(row.total), Text(row.score), *cells, end_section=row is rows[-1])
+    return table
+
+
+def _correlation(correlation: Correlation) -> str:
+    if correlation.value is None:
+        return "–"
+    interval = "" if correlation.low is None else f" [{correlation.low:.3f}, {correlation.high:.3f}]"
+    return f"{correlation.value:.3f}{interval}"
 
 
 def console() -> Console:

@@ -1,0 +1,1 @@
+"""Benchmarks: what the metrics cost, against named peers."""
