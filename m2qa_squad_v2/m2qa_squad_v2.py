@@ -7,6 +7,7 @@ import evaluate
 
 import qa_scoring.hf.metric
 import qa_scoring.multilingual_squad
+import qa_scoring.rows
 
 _DESCRIPTION = """\
 Exact match and token F1 of predicted answers in over sixty languages, with everything of SQuAD 2.0:
@@ -115,7 +116,7 @@ class M2QAMetric(qa_scoring.hf.metric.AnswerMetric):
         groups=None,
         confidence_level=None,
         n_resamples=2000,
-        seed=qa_scoring.multilingual_squad.DEFAULT_SEED,
+        seed=qa_scoring.rows.DEFAULT_SEED,
         details=False,
         missing="error",
     ):

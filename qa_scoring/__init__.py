@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from qa_scoring.errors import QAScoringError as QAScoringError
     from qa_scoring.multilingual_squad import score_multilingual_squad as score_multilingual_squad
     from qa_scoring.rows import Rows as Rows
+    from qa_scoring.sas import score_sas as score_sas
 
 __version__ = "0.1.0"
 
-METRICS = ("m2qa_squad_v2",)
+METRICS = ("m2qa_squad_v2", "sas_metric")
 """Names of the metric folders that are installed with this package."""
 
 _EXPORTS = {
@@ -27,6 +28,7 @@ _EXPORTS = {
     "QAScoringError": "errors",
     "Rows": "rows",
     "score_multilingual_squad": "multilingual_squad",
+    "score_sas": "sas",
 }
 
 __all__ = ["METRICS", "__version__", "metric_path", *_EXPORTS]
@@ -42,7 +44,7 @@ def metric_path(name: str) -> str:
     """Return the folder of a metric of this project, for ``evaluate.load``.
 
     Args:
-        name: ``"m2qa_squad_v2"``.
+        name: ``"m2qa_squad_v2"`` or ``"sas_metric"``.
 
     Returns:
         An absolute path that ``evaluate.load`` accepts from any working directory.

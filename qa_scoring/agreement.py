@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from qa_scoring.errors import InputError
 from qa_scoring.multilingual_squad import score_multilingual_squad
 from qa_scoring.overlap.scoring import FloatArray
+from qa_scoring.sas import score_sas
+from qa_scoring.similarity.pairs import Progress, no_progress
 from qa_scoring.statistics.correlation import Correlation, correlate
 
 SUBSETS = ("all", "f1 = 0", "f1 ≠ 0")
@@ -53,6 +56,26 @@ def overlap_scores(first: Sequence[str], second: Sequence[str], language: str) -
     """
     references = [[text] if text.strip() else [] for text in second]
     return score_multilingual_squad(list(first), references, language=language).rows.scores
+
+
+def similarity_scores(
+    first: Sequence[str], second: Sequence[str], *, language: str, progress: Progress = no_progress, **options: Any
+) -> FloatArray:
+    """Return the semantic similarity of n pairs of answers.
+
+    Args:
+        first: n strings.
+        second: n strings; two blank ones have similarity 1, a blank and another one 0.
+        language: Their language.
+        progress: Wraps the batches, for a progress bar.
+        **options: Of ``qa_scoring.sas.score_sas``: scorer, model, symmetric, ...
+
+    Returns:
+        Shape (n,), in [0, 1].
+    """
+    references = [[text] if text.strip() else [] for text in second]
+    scored = score_sas(list(first), references, language=language, progress=progress, **options)
+    return scored.rows.scores["sas"]
 
 
 def measure_agreement(

@@ -20,6 +20,7 @@ from qa_scoring.overlap.scoring import FloatArray, score_overlap
 from qa_scoring.overlap.thresholds import apply_threshold, best_threshold
 from qa_scoring.records import Missing, Records, make_records
 from qa_scoring.rows import (
+    DEFAULT_SEED,
     Figures,
     Rows,
     Scored,
@@ -32,7 +33,6 @@ from qa_scoring.schemes import Policy, TokenizerChoice, make_policy
 from qa_scoring.signature import Signature
 
 METRIC = "m2qa_squad_v2"
-DEFAULT_SEED = 42
 PERCENT = 100.0
 
 Progress = Callable[[Iterable[str]], Iterable[str]]

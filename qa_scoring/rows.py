@@ -23,6 +23,8 @@ from qa_scoring.statistics.bootstrap import bootstrap_means
 
 Figures = dict[str, Any]
 
+DEFAULT_SEED = 42
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -219,6 +221,38 @@ def confidence_intervals(
     return {
         key: None if interval is None else [scale * bound for bound in interval] for key, interval in intervals.items()
     }
+
+
+def summarize_rows(rows: Rows, *, scale: float, confidence_level: float | None, n_resamples: int, seed: int) -> Figures:
+    """Return the figures of all rows and of every group.
+
+    Args:
+        rows: At least one row.
+        scale: What a mean is multiplied by.
+        confidence_level: None, or the coverage of bootstrap intervals.
+        n_resamples: Resamples of the bootstrap.
+        seed: Seed of the bootstrap.
+
+    Returns:
+        What ``aggregate`` gives; ``confidence_intervals`` if asked for, ``groups`` if the rows have any.
+    """
+    figures = aggregate(rows, rows.scores, scale=scale)
+    if confidence_level is not None:
+        figures["confidence_intervals"] = confidence_intervals(
+            rows, rows.scores, scale=scale, confidence_level=confidence_level, n_resamples=n_resamples, seed=seed
+        )
+    if rows.groups is not None:
+        figures["groups"] = {
+            label: summarize_rows(
+                replace(members, groups=None),
+                scale=scale,
+                confidence_level=confidence_level,
+                n_resamples=n_resamples,
+                seed=seed,
+            )
+            for label, members in rows.by_group().items()
+        }
+    return figures
 
 
 def check_statistics(confidence_level: float | None, n_resamples: int, seed: int) -> None:

@@ -116,7 +116,7 @@ def test_table_and_computed_scores(tmp_path: Path) -> None:
 
 BAD: dict[str, tuple[list[Any], str, str]] = {
     "no score named": ([], PAIRS, "Name at least one score: --metric to compute it, or --column"),
-    "unknown metric": (["--metric", "rouge"], PAIRS, "'--metric' must be one of exact, f1; got 'rouge'"),
+    "unknown metric": (["--metric", "rouge"], PAIRS, "'--metric' must be one of exact, f1, sas; got 'rouge'"),
     "no such column": (["--column", "sas"], PAIRS, "--column sas: there is no column 'sas'; the columns are answer1, "),
     "no such label": (["--metric", "f1", "--label", "gold"], PAIRS, "--label gold: there is no column 'gold'"),
     "label that is no number": (

@@ -26,11 +26,13 @@ LAYERS = {
     "files": 1,
     "text": 1,
     "overlap": 2,
+    "similarity": 2,
     "statistics": 2,
     "rows": 3,
     "schemes": 3,
     "multilingual_squad": 3,
     "agreement": 3,
+    "sas": 3,
     "hf": 4,
     "report": 4,
     "cli": 5,
@@ -42,6 +44,8 @@ SAME_LAYER = {
     ("multilingual_squad", "rows"),
     ("multilingual_squad", "schemes"),
     ("agreement", "multilingual_squad"),
+    ("agreement", "sas"),
+    ("sas", "rows"),
 }
 
 

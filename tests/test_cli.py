@@ -336,7 +336,7 @@ BAD: dict[str, tuple[list[str], bytes | None, str]] = {
     "no language": (["score", "m2qa_squad_v2", "{p}", "{r}"], None, "The language is missing"),
     "unknown language": ([*SCORE[:4], "-l", "xx"], None, "Unknown language 'xx'. Known codes: af ar"),
     "unknown tokenizer": ([*SCORE, "--tokenizer", "spacy"], None, "Unknown tokenizer 'spacy'"),
-    "unknown metric": (["score", "rouge", "{p}", "{r}"], None, "'rouge' is not 'm2qa_squad_v2'"),
+    "unknown metric": (["score", "rouge", "{p}", "{r}"], None, "No such command 'rouge'"),
     "unknown option": ([*SCORE, "--langage", "de"], None, "No such option"),
     "rows with another ending": (
         [*SCORE, "--rows", "rows.xlsx"],

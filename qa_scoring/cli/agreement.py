@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-COMPUTED = ("exact", "f1")
+COMPUTED = ("exact", "f1", "sas")
 
 
 @click.command(name="agreement")
@@ -23,6 +23,9 @@ COMPUTED = ("exact", "f1")
     "--second", default="answer2", show_default=True, metavar="COLUMN", help="Column with the second answers."
 )
 @click.option("--language", "-l", default="en", show_default=True, help="Language of the answers.")
+@click.option("--model", metavar="NAME", help="Of sas: name, Hub id or local folder; none ships with this version.")
+@click.option("--scorer", default="cross-encoder", show_default=True, help="Of sas: cross-encoder or bi-encoder.")
+@click.option("--symmetric", is_flag=True, help="Of sas: average both orders of a pair.")
 @click.option("--confidence-level", type=float, default=0.95, show_default=True)
 @click.option("--n-resamples", type=int, default=1000, show_default=True, help="0: no intervals.")
 @click.option("--seed", type=int, default=42, show_default=True)
@@ -35,6 +38,9 @@ def command(
     first: str,
     second: str,
     language: str,
+    model: str | None,
+    scorer: str,
+    symmetric: bool,
     confidence_level: float,
     n_resamples: int,
     seed: int,
@@ -46,7 +52,7 @@ def command(
     share no token (f1 = 0) and pairs that do.
     """
     from qa_scoring import files
-    from qa_scoring.agreement import measure_agreement, overlap_scores
+    from qa_scoring.agreement import measure_agreement, overlap_scores, similarity_scores
     from qa_scoring.errors import InputError, parameter_error
     from qa_scoring.rows import check_statistics
 
@@ -58,9 +64,12 @@ def command(
     check_statistics(confidence_level, max(n_resamples, 1), seed)
     rows = files.read_table(file)
     labels = files.number_column(rows, label, "--label")
-    computed = overlap_scores(
-        files.text_column(rows, first, "--first"), files.text_column(rows, second, "--second"), language
-    )
+    pairs = files.text_column(rows, first, "--first"), files.text_column(rows, second, "--second")
+    computed = overlap_scores(*pairs, language)
+    if "sas" in metrics:
+        computed["sas"] = similarity_scores(
+            *pairs, language=language, progress=_progress_bar, model=model, scorer=scorer, symmetric=symmetric
+        )
     scores = {name: computed[name] for name in metrics}
     for name in columns:
         scores[f"{name} (file)" if name in scores else name] = files.number_column(rows, name, "--column")
@@ -84,5 +93,5 @@ def command(
 def _progress_bar(work: Iterable[Any]) -> Iterable[Any]:
     from tqdm import tqdm
 
-    bar: Iterable[Any] = tqdm(work, desc="correlating", file=sys.stderr, disable=None, leave=False)
+    bar: Iterable[Any] = tqdm(work, file=sys.stderr, disable=None, leave=False)
     return bar

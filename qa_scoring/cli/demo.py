@@ -15,7 +15,7 @@ def command() -> None:
     from qa_scoring.report.tables import console, result_report
 
     with resources.as_file(resources.files("qa_scoring") / "data" / "demo.jsonl") as path:
-        rows = files.read_reference_file(str(path))
-    languages = files.column(rows, "language", "demo")
+        rows = files.read_table(str(path))
+    languages = [row["language"] for row in rows]
     scored = score_multilingual_squad(rows, rows, language=languages, groups=languages)
     console().print(result_report(scored.result, list(scored.rows.scores), scored.signature))

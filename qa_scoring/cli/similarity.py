@@ -1,0 +1,52 @@
+"""``qa-scoring similarity``: train the similarity model."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+@click.group(name="similarity")
+def command() -> None:
+    """Train the model of semantic answer similarity."""
+
+
+@command.command(name="train")
+@click.argument("config", metavar="CONFIG.toml")
+@click.option("--data", metavar="DIR", help="Where the sources' paths start.  [default: CONFIG.toml's folder]")
+@click.option("--out", metavar="DIR", help="Where the files go.  [default: a folder with the name in CONFIG.toml]")
+@click.option("--resume", is_flag=True, help="Go on with the interrupted run in --out.")
+@click.option("--device", default="cpu", show_default=True, help="A device of torch, such as cuda.")
+def train_command(config: str, data: str | None, out: str | None, resume: bool, device: str) -> None:
+    """Train a low-rank change of the base model on the pairs that CONFIG.toml describes.
+
+    Writes adapter.safetensors (what load_embedded reads), training_log.jsonl (loss and held-out Pearson) and
+    config.toml (with all defaults). A checkpoint is saved with every line of the log.
+    """
+    from qa_scoring.similarity.training_config import read_config
+
+    settings = read_config(config)
+    from qa_scoring.similarity.training import train  # imports torch: after the configuration is known to be right
+
+    result = train(
+        settings,
+        Path(config).parent if data is None else data,
+        settings.name if out is None else out,
+        resume=resume,
+        device=device,
+        progress=_progress_bar,
+    )
+    click.echo(f"Model: {result.adapter}")
+    click.echo(f"Log: {result.log}")
+    click.echo(f"Configuration: {result.config}")
+
+
+def _progress_bar(steps: Iterable[Any]) -> Iterable[Any]:
+    from tqdm import tqdm
+
+    bar: Iterable[Any] = tqdm(steps, desc="training", unit="step", file=sys.stderr, disable=None)
+    return bar

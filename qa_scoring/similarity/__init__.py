@@ -1,0 +1,1 @@
+"""Semantic similarity of answer pairs."""

@@ -1,0 +1,117 @@
+"""Similarity models that have a name here, and the errors for those that cannot be loaded or used."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from qa_scoring.errors import InputError, parameter_error
+
+
+@dataclass(frozen=True)
+class NamedModel:
+    """A model that has a short name here.
+
+    Args:
+        scorer: Which scorer reads it.
+        hub_id: Its name on the Hub; None for the embedded one.
+        languages: Registry codes it is meant for; empty for any.
+    """
+
+    scorer: str
+    hub_id: str | None
+    languages: tuple[str, ...]
+
+
+NAMED_MODELS = {
+    "embedded": NamedModel("cross-encoder", None, ("en",)),
+    "stsb-roberta-large": NamedModel("cross-encoder", "cross-encoder/stsb-roberta-large", ("en",)),
+    "gbert-large-sts": NamedModel("cross-encoder", "deepset/gbert-large-sts", ("de",)),
+    "multilingual": NamedModel("bi-encoder", "sentence-transformers/paraphrase-multilingual-mpnet-base-v2", ()),
+}
+
+
+def cannot_load(model: str, revision: str | None, error: Exception) -> InputError:
+    """Build the error for a model that cannot be loaded.
+
+    Args:
+        model: Hub id or folder.
+        revision: The revision asked for.
+        error: What went wrong.
+
+    Returns:
+        The error, which says what to fetch and how to point at a folder.
+    """
+    reason = " ".join(str(error).split())[:300].rstrip(".")
+    if Path(model).is_dir():
+        return InputError(
+            f"The folder {model} holds no model that can be loaded: {reason}. It needs config.json, the tokenizer's "
+            f"files and model.safetensors (pickled weights are refused)."
+        )
+    if model.startswith(("/", ".", "~")) or model.count("/") > 1:  # no Hub id looks like that
+        return InputError(f"There is no folder {model}; pass a Hub id, or the folder of a model.")
+    at = f" at revision {revision!r}" if revision else ""
+    return InputError(
+        f"The model {model!r}{at} cannot be loaded: {reason}. Without a hub, fetch config.json, the tokenizer's files "
+        f"and model.safetensors of {model} elsewhere and pass model='/path/to/the/folder'."
+    )
+
+
+def check_usable(model: str, network: Any, tokenizer: Any, max_length: int | None) -> None:
+    """Refuse a loaded model that would give meaningless scores or fail half-way.
+
+    Args:
+        model: Hub id or folder.
+        network: The loaded torch module.
+        tokenizer: The loaded tokenizer.
+        max_length: Longest input asked for, in tokens; None for the model's own.
+
+    Raises:
+        InputError: The tokenizer knows no words, or the model has fewer positions than asked for.
+    """
+    if len(tokenizer.get_vocab()) <= len(set(tokenizer.all_special_tokens)):  # what transformers makes of no files
+        raise InputError(f"The model {model!r} has no tokenizer: add its files (tokenizer.json, or a vocabulary).")
+    positions = longest_input(network)
+    if max_length is not None and positions is not None and max_length > positions:
+        raise parameter_error("max_length", f"at most {positions}, the positions of {model}", max_length)
+
+
+def longest_input(network: Any) -> int | None:
+    """Return how many tokens a network has positions for.
+
+    Args:
+        network: The loaded torch module.
+
+    Returns:
+        The number of tokens; None if it has no table of positions.
+    """
+    for name, module in network.named_modules():
+        if name.endswith("position_embeddings") and hasattr(module, "num_embeddings"):
+            # RoBERTa counts positions from the one after the padding
+            return int(module.num_embeddings - (0 if module.padding_idx is None else module.padding_idx + 1))
+    return None
+
+
+def commit_of(model: str, revision: str | None, *, organization: str) -> str | None:
+    """Return the commit of a model that has just been loaded from the Hub or its cache.
+
+    Args:
+        model: Hub id or folder.
+        revision: The revision asked for.
+        organization: Where sentence-transformers looks for a model without one.
+
+    Returns:
+        The commit, from the folder of the cache; for a local folder None.
+    """
+    from huggingface_hub import try_to_load_from_cache
+
+    if Path(model).is_dir():
+        return None
+    cache = os.environ.get("SENTENCE_TRANSFORMERS_HOME")
+    for name in (model,) if "/" in model else (f"{organization}/{model}", model):
+        file = try_to_load_from_cache(name, "config.json", cache_dir=cache, revision=revision)
+        if isinstance(file, str):
+            return Path(file).parent.name
+    return revision
