@@ -10,13 +10,15 @@ import json
 import math
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
 
 from qa_scoring.errors import InputError, parameter_error, shorten
 from qa_scoring.extras import distribution_version, require
@@ -233,25 +235,31 @@ class _Trainable:
     optimizer: Any
     schedule: Any
 
-    def state(self) -> dict[str, Any]:
-        device = self.model.device
-        return {
-            "weights": {name: weight.detach() for name, weight in self.weights().items()},
-            "optimizer": self.optimizer.state_dict(),
-            "schedule": self.schedule.state_dict(),
-            "random": torch.get_rng_state(),
-            "device_random": torch.cuda.get_rng_state(device) if device.type == "cuda" else None,
-        }
+    def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return tensors by name, and plain values: what safetensors and JSON can hold."""
+        optimizer = self.optimizer.state_dict()
+        tensors = {f"weights.{name}": weight.detach() for name, weight in self.weights().items()}
+        for index, moments in optimizer["state"].items():
+            tensors |= {f"optimizer.{index}.{name}": torch.as_tensor(value) for name, value in moments.items()}
+        tensors["random"] = torch.get_rng_state()
+        if self.model.device.type == "cuda":
+            tensors["device_random"] = torch.cuda.get_rng_state(self.model.device)
+        return tensors, {"groups": optimizer["param_groups"], "schedule": self.schedule.state_dict()}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, tensors: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+        moments: dict[int, dict[str, Any]] = {}
+        for name, tensor in tensors.items():
+            if name.startswith("optimizer."):
+                _, index, moment = name.split(".")
+                moments.setdefault(int(index), {})[moment] = tensor
         with torch.no_grad():
             for name, weight in self.weights().items():
-                weight.copy_(state["weights"][name])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.schedule.load_state_dict(state["schedule"])
-        torch.set_rng_state(state["random"])
-        if state["device_random"] is not None:
-            torch.cuda.set_rng_state(state["device_random"], self.model.device)
+                weight.copy_(tensors[f"weights.{name}"])
+        self.optimizer.load_state_dict({"state": moments, "param_groups": values["groups"]})
+        self.schedule.load_state_dict(values["schedule"])
+        torch.set_rng_state(tensors["random"])
+        if "device_random" in tensors:
+            torch.cuda.set_rng_state(tensors["device_random"], self.model.device)
 
     def weights(self) -> dict[str, Any]:
         return {name: weight for name, weight in self.model.named_parameters() if weight.requires_grad}
@@ -265,7 +273,7 @@ class _Run:
         self.log_path = folder / "training_log.jsonl"
         self.config_path = folder / "config.toml"
         self._adapter = folder / "adapter.safetensors"
-        self._checkpoint = folder / "checkpoint.pt"
+        self._checkpoint = folder / "checkpoint.safetensors"
         self._config = config
 
     def start(self, resume: bool, trainable: _Trainable, facts: dict[str, Any]) -> tuple[int, float]:
@@ -301,8 +309,9 @@ class _Run:
                     f"{self.folder} holds another run: its {name} was {shorten(before[name], 200)}; this one's is "
                     f"{shorten(facts[name], 200)}."
                 )
-        saved = torch.load(self._checkpoint, map_location="cpu", weights_only=True)
-        trainable.restore(saved)
+        with safe_open(self._checkpoint, framework="pt") as file:
+            saved = json.loads(file.metadata()["values"])
+            trainable.restore({name: file.get_tensor(name) for name in file.keys()}, saved)  # noqa: SIM118
         kept = [line for line in lines[1:] if json.loads(line)["step"] <= saved["step"]]
         self.log_path.write_text("".join(f"{line}\n" for line in (lines[0], *kept)), encoding="utf-8")
         return int(saved["step"]), float(saved["seconds"])
@@ -313,12 +322,15 @@ class _Run:
     def save_checkpoint(self, trainable: _Trainable, step: int, seconds: float) -> None:
         """Save what is needed to go on; a run that is cut off here keeps the checkpoint before."""
         unfinished = self._checkpoint.with_suffix(".part")
-        torch.save({**trainable.state(), "step": step, "seconds": seconds}, unfinished)
+        tensors, values = trainable.state()
+        save_file(
+            {name: tensor.contiguous() for name, tensor in tensors.items()},
+            unfinished,
+            metadata={"values": json.dumps({**values, "step": step, "seconds": seconds})},
+        )
         unfinished.replace(self._checkpoint)
 
     def finish(self, tensors: dict[str, Any], metadata: dict[str, str]) -> Path:
-        from safetensors.torch import save_file
-
         save_file(tensors, self._adapter, metadata={**metadata, "format": "pt"})
         self._checkpoint.unlink(missing_ok=True)
         return self._adapter

@@ -126,7 +126,7 @@ def test_an_interrupted_run_goes_on_as_if_it_had_not_been(write_config: Callable
     whole = train(config, folder, folder / "whole")
     with pytest.raises(KeyboardInterrupt):
         train(config, folder, folder / "cut", progress=cut)
-    assert (folder / "cut" / "checkpoint.pt").is_file()
+    assert (folder / "cut" / "checkpoint.safetensors").is_file()
     with (folder / "cut" / "training_log.jsonl").open("a") as file:  # a line that the checkpoint does not know of
         file.write('{"step": 12, "loss": 9.0, "seconds": 1.0, "pearson": {}}\n')
     done = call(path, "--out", folder / "cut", "--resume")
