@@ -24,10 +24,10 @@ from qa_scoring.rows import (
     Figures,
     Rows,
     Scored,
-    aggregate,
     check_statistics,
-    confidence_intervals,
     group_labels,
+    summarize_scores,
+    with_groups,
 )
 from qa_scoring.schemes import Policy, TokenizerChoice, make_policy
 from qa_scoring.signature import Signature
@@ -111,9 +111,7 @@ def score_multilingual_squad(
         n_resamples=n_resamples,
         seed=seed,
     )
-    result = figures_of(rows)
-    if labels is not None:
-        result["groups"] = {label: figures_of(members) for label, members in rows.by_group().items()}
+    result = with_groups(rows, figures_of)
     if details:
         result["details"] = _details(records, rows, parts)
     resampled = confidence_level is not None
@@ -245,7 +243,9 @@ def summarize(
             name: apply_threshold(values, rows.has_answer, rows.no_answer, no_answer_threshold)
             for name, values in scores.items()
         }
-    figures = aggregate(rows, scores, scale=PERCENT)
+    figures = summarize_scores(
+        rows, scores, scale=PERCENT, confidence_level=confidence_level, n_resamples=n_resamples, seed=seed
+    )
     for name, values in rows.scores.items():
         figures[f"best_{name}"] = figures[f"best_{name}_thresh"] = None
         if rows.no_answer is not None:
@@ -255,15 +255,6 @@ def summarize(
             )
             figures[f"best_{name}"] = PERCENT * total / len(rows)
             figures[f"best_{name}_thresh"] = threshold
-    if confidence_level is not None:
-        figures["confidence_intervals"] = confidence_intervals(
-            rows,
-            scores,
-            scale=PERCENT,
-            confidence_level=confidence_level,
-            n_resamples=n_resamples,
-            seed=seed,
-        )
     return figures
 
 

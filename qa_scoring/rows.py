@@ -7,7 +7,7 @@ tokenizer or a model. Rows are written to and read from JSON Lines or Parquet.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -223,35 +223,49 @@ def confidence_intervals(
     }
 
 
-def summarize_rows(rows: Rows, *, scale: float, confidence_level: float | None, n_resamples: int, seed: int) -> Figures:
-    """Return the figures of all rows and of every group.
+def with_groups(rows: Rows, figures_of: Callable[[Rows], Figures]) -> Figures:
+    """Return the figures of all rows, with those of every group where the rows have any.
 
     Args:
         rows: At least one row.
-        scale: What a mean is multiplied by.
+        figures_of: From rows to figures.
+
+    Returns:
+        The figures; ``groups`` holds label → figures.
+    """
+    figures = figures_of(rows)
+    if rows.groups is not None:
+        figures["groups"] = {label: figures_of(members) for label, members in rows.by_group().items()}
+    return figures
+
+
+def summarize_scores(
+    rows: Rows,
+    scores: Mapping[str, FloatArray],
+    *,
+    scale: float,
+    confidence_level: float | None,
+    n_resamples: int,
+    seed: int,
+) -> Figures:
+    """Return the means of ``aggregate``, with intervals if asked for.
+
+    Args:
+        rows: At least one row.
+        scores: As in ``aggregate``.
+        scale: As in ``aggregate``.
         confidence_level: None, or the coverage of bootstrap intervals.
         n_resamples: Resamples of the bootstrap.
         seed: Seed of the bootstrap.
 
     Returns:
-        What ``aggregate`` gives; ``confidence_intervals`` if asked for, ``groups`` if the rows have any.
+        What ``aggregate`` gives; ``confidence_intervals`` if there is a confidence level.
     """
-    figures = aggregate(rows, rows.scores, scale=scale)
+    figures = aggregate(rows, scores, scale=scale)
     if confidence_level is not None:
         figures["confidence_intervals"] = confidence_intervals(
-            rows, rows.scores, scale=scale, confidence_level=confidence_level, n_resamples=n_resamples, seed=seed
+            rows, scores, scale=scale, confidence_level=confidence_level, n_resamples=n_resamples, seed=seed
         )
-    if rows.groups is not None:
-        figures["groups"] = {
-            label: summarize_rows(
-                replace(members, groups=None),
-                scale=scale,
-                confidence_level=confidence_level,
-                n_resamples=n_resamples,
-                seed=seed,
-            )
-            for label, members in rows.by_group().items()
-        }
     return figures
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from qa_scoring import __version__
 from qa_scoring.errors import InputError, parameter_error
 from qa_scoring.records import Missing, Records, make_records
-from qa_scoring.rows import DEFAULT_SEED, Rows, Scored, check_statistics, group_labels, summarize_rows
+from qa_scoring.rows import DEFAULT_SEED, Rows, Scored, check_statistics, group_labels, summarize_scores, with_groups
 from qa_scoring.signature import Signature
 from qa_scoring.similarity.loading import load_scorer
 from qa_scoring.similarity.models import NAMED_MODELS
@@ -110,7 +110,17 @@ def score_sas(
     unique = list(dict.fromkeys(pairs + [pair[::-1] for pair in pairs] if symmetric else pairs))
     similarities = score_pairs(pair_scorer, unique, progress)
     rows = _rows(records, scored, _by_pair(unique, similarities, symmetric), aggregate, labels)
-    result = summarize_rows(rows, scale=1.0, confidence_level=confidence_level, n_resamples=n_resamples, seed=seed)
+    result = with_groups(
+        rows,
+        lambda members: summarize_scores(
+            members,
+            members.scores,
+            scale=1.0,
+            confidence_level=confidence_level,
+            n_resamples=n_resamples,
+            seed=seed,
+        ),
+    )
     truncated = [key for key, cut in zip(rows.ids, rows.extra["truncated"], strict=True) if cut]
     result["truncated"], result["truncated_ids"] = len(truncated), truncated
     if details:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterable
 from dataclasses import asdict
-from typing import Any
 
 import click
+
+from qa_scoring.cli.progress import progress_bar
 
 COMPUTED = ("exact", "f1", "sas")
 
@@ -68,7 +67,7 @@ def command(
     computed = overlap_scores(*pairs, language)
     if "sas" in metrics:
         computed["sas"] = similarity_scores(
-            *pairs, language=language, progress=_progress_bar, model=model, scorer=scorer, symmetric=symmetric
+            *pairs, language=language, progress=progress_bar, model=model, scorer=scorer, symmetric=symmetric
         )
     scores = {name: computed[name] for name in metrics}
     for name in columns:
@@ -80,7 +79,7 @@ def command(
         confidence_level=confidence_level if n_resamples > 0 else None,
         n_resamples=n_resamples,
         seed=seed,
-        progress=_progress_bar,
+        progress=progress_bar,
     )
     if as_json:
         click.echo(json.dumps([asdict(row) for row in table], indent=2, ensure_ascii=False))
@@ -88,10 +87,3 @@ def command(
         from qa_scoring.report.tables import agreement_table, console
 
         console().print(agreement_table(table))
-
-
-def _progress_bar(work: Iterable[Any]) -> Iterable[Any]:
-    from tqdm import tqdm
-
-    bar: Iterable[Any] = tqdm(work, file=sys.stderr, disable=None, leave=False)
-    return bar

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 import json
-import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
+
+from qa_scoring.cli.progress import progress_bar
 
 _METRICS = {"m2qa_squad_v2": "score_multilingual_squad", "sas_metric": "score_sas"}
 
@@ -105,11 +106,3 @@ def run(
         from qa_scoring.report.tables import console, result_report
 
         console().print(result_report(scored.result, list(scored.rows.scores), scored.signature))
-
-
-def progress_bar(work: Iterable[Any]) -> Iterable[Any]:
-    """Show progress on standard error while the work is done, if that is a terminal."""
-    from tqdm import tqdm
-
-    bar: Iterable[Any] = tqdm(work, desc="scoring", file=sys.stderr, disable=None, leave=False)
-    return bar

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import click
+
+from qa_scoring.cli.progress import progress_bar
 
 
 @click.group(name="similarity")
@@ -38,15 +37,8 @@ def train_command(config: str, data: str | None, out: str | None, resume: bool, 
         settings.name if out is None else out,
         resume=resume,
         device=device,
-        progress=_progress_bar,
+        progress=progress_bar,
     )
     click.echo(f"Model: {result.adapter}")
     click.echo(f"Log: {result.log}")
     click.echo(f"Configuration: {result.config}")
-
-
-def _progress_bar(steps: Iterable[Any]) -> Iterable[Any]:
-    from tqdm import tqdm
-
-    bar: Iterable[Any] = tqdm(steps, desc="training", unit="step", file=sys.stderr, disable=None)
-    return bar

@@ -41,7 +41,7 @@ def command(
 ) -> None:
     """Evaluate SQuAD 2.0 predictions: the official script's arguments, keys and values."""
     from qa_scoring import files
-    from qa_scoring.cli.score import progress_bar
+    from qa_scoring.cli.progress import progress_bar
     from qa_scoring.errors import InputError
     from qa_scoring.multilingual_squad import PERCENT, precision_recall_curves, score_multilingual_squad
     from qa_scoring.records import read_predictions, with_no_answer_values

@@ -9,9 +9,7 @@ from typing import Any
 from qa_scoring.errors import InputError
 from qa_scoring.similarity.base_model import SHA256, WEIGHTS, base_model_folder
 
-EMBEDDED_MODEL = "embedded"
 ADAPTER = Path(__file__).parent / "embedded" / "adapter.safetensors"
-LANGUAGES = ("en",)
 
 
 def load_embedded(adapter: Path = ADAPTER, base: str | None = None) -> tuple[Any, Any, dict[str, str]]:
