@@ -18,13 +18,12 @@ def command() -> None:
 @click.argument("config", metavar="CONFIG.toml")
 @click.option("--data", metavar="DIR", help="Where the sources' paths start.  [default: CONFIG.toml's folder]")
 @click.option("--out", metavar="DIR", help="Where the files go.  [default: a folder with the name in CONFIG.toml]")
-@click.option("--resume", is_flag=True, help="Go on with the interrupted run in --out.")
 @click.option("--device", default="cpu", show_default=True, help="A device of torch, such as cuda.")
-def train_command(config: str, data: str | None, out: str | None, resume: bool, device: str) -> None:
-    """Train a low-rank change of the base model on the pairs that CONFIG.toml describes.
+def train_command(config: str, data: str | None, out: str | None, device: str) -> None:
+    """Train a head over the base model on the pairs that CONFIG.toml describes.
 
-    Writes adapter.safetensors (what load_embedded reads), training_log.jsonl (loss and held-out Pearson) and
-    config.toml (with all defaults). A checkpoint is saved with every line of the log.
+    Writes head.safetensors (the folder is then a model for sas_metric), training_log.jsonl (loss and held-out
+    Pearson) and config.toml (with all defaults).
     """
     from qa_scoring.similarity.training_config import read_config
 
@@ -35,10 +34,9 @@ def train_command(config: str, data: str | None, out: str | None, resume: bool, 
         settings,
         Path(config).parent if data is None else data,
         settings.name if out is None else out,
-        resume=resume,
         device=device,
         progress=progress_bar,
     )
-    click.echo(f"Model: {result.adapter}")
+    click.echo(f"Model: {result.head}")
     click.echo(f"Log: {result.log}")
     click.echo(f"Configuration: {result.config}")

@@ -1,63 +1,110 @@
-"""The embedded model: a base encoder and the low-rank change that training made of it, merged when loaded."""
+"""The embedded model: a base encoder as it is, and the head that was trained on what it reads."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from qa_scoring.errors import InputError
+from qa_scoring.extras import distribution_version
 from qa_scoring.similarity.base_model import SHA256, WEIGHTS, base_model_folder
+from qa_scoring.similarity.models import check_usable
+from qa_scoring.similarity.pairs import PairScorer
 
-ADAPTER = Path(__file__).parent / "embedded" / "adapter.safetensors"
+HEAD = "head.safetensors"
+EMBEDDED = Path(__file__).parent / "embedded"
 
 
-def load_embedded(adapter: Path = ADAPTER, base: str | None = None) -> tuple[Any, Any, dict[str, str]]:
-    """Put the embedded cross-encoder together.
+def encoder_of(folder: Path) -> tuple[Any, Any]:
+    """Load an encoder and its tokenizer.
 
     Args:
-        adapter: The trained change: for every changed weight W two matrices ``W.lora_A`` (rank, in) and
-            ``W.lora_B`` (out, rank), W becoming W + scale · B A; other tensors as they are. Its metadata has
-            ``scale`` and ``name``, and ``base_sha256`` where the base is not the embedded one.
-        base: Folder of the base model; None looks for it.
+        folder: Configuration, tokenizer and weights, as ``base_model_folder`` gives them.
 
     Returns:
-        Model in evaluation mode, tokenizer, and the adapter's metadata.
+        The encoder in evaluation mode and float32, and its tokenizer.
 
     Raises:
-        InputError: The adapter does not fit the base model.
+        InputError: The weights are not those of the configuration.
+    """
+    from safetensors.torch import load_file
+    from transformers import AutoConfig, AutoModel, AutoTokenizer
+
+    # from_pretrained would draw a progress bar
+    encoder = AutoModel.from_config(AutoConfig.from_pretrained(folder)).float()  # type: ignore[no-untyped-call]
+    try:
+        lacking, unknown = encoder.load_state_dict(load_file(folder / WEIGHTS), strict=False)
+    except RuntimeError as error:  # a shape that the configuration does not have
+        raise InputError(f"{folder / WEIGHTS} does not fit its config.json: {error}.") from error
+    lacking = [name for name in lacking if not name.startswith("pooler.")]  # which is not used
+    unknown = [name for name in unknown if not name.endswith("position_ids")]  # which older files have
+    if lacking or unknown:
+        raise InputError(
+            f"{folder / WEIGHTS} does not fit its config.json: lacking {lacking[:3]}, unknown {unknown[:3]}."
+        )
+    return encoder.eval(), AutoTokenizer.from_pretrained(folder)
+
+
+def load_embedded(
+    folder: Path = EMBEDDED,
+    *,
+    base: str | None = None,
+    device: str = "cpu",
+    dtype: str = "float32",
+    max_length: int | None = None,
+    batch_size: int | None = None,
+) -> PairScorer:
+    """Put the embedded model together, or one that was trained like it.
+
+    Args:
+        folder: Holds ``head.safetensors``, whose metadata has ``name``, ``max_length`` and ``base_sha256``.
+        base: Folder of the base model; None looks for it.
+        device: Where the encoder runs.
+        dtype: The torch type of the encoder's weights; the head is in float32.
+        max_length: Longest text in tokens; None takes the model's own.
+        batch_size: Texts per batch; None fills batches by tokens.
+
+    Returns:
+        The scorer.
+
+    Raises:
+        InputError: The head is broken, does not fit the base model, or the base has fewer positions than asked for.
         MissingPackageError: The base model is not there.
     """
-    from safetensors import safe_open
-    from safetensors.torch import load_file
-    from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+    import torch
+    from safetensors import SafetensorError, safe_open
 
-    if not adapter.is_file():
-        raise InputError(
-            "This version ships no embedded model yet. Pass model=...: 'stsb-roberta-large', any Hub id, a local "
-            "folder, or a folder that 'qa-scoring similarity train' made."
-        )
-    with safe_open(adapter, framework="pt") as file:
-        facts = dict(file.metadata() or {})
-        change = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118 - not a mapping
-    folder = base_model_folder(base, facts.get("base_sha256", SHA256))
-    config = AutoConfig.from_pretrained(folder, num_labels=1)
-    model = AutoModelForSequenceClassification.from_config(config).float()  # type: ignore[no-untyped-call]
-    state = {f"bert.{name}": tensor for name, tensor in load_file(folder / WEIGHTS).items()}
+    from qa_scoring.similarity.interaction import (  # imports torch
+        FEATURES_PER_LAYER,
+        Head,
+        InteractionScorer,
+        PairReader,
+    )
+
+    path = folder / HEAD
     try:
-        scale = float(json.loads(facts["scale"]))
-        for name, tensor in change.items():
-            if name.endswith(".lora_A"):
-                weight = name.removesuffix(".lora_A")
-                state[weight] = state[weight] + scale * change[f"{weight}.lora_B"] @ tensor
-            elif not name.endswith(".lora_B"):
-                state[name] = tensor
-        wanted = set(model.state_dict())
-        unknown = [name for name in state if name not in wanted and not name.endswith("position_ids")]
-        lacking = sorted(wanted - set(state))
-        if unknown or lacking:
-            raise InputError(f"{adapter} does not fit {folder}: unknown {unknown[:3]}, lacking {lacking[:3]}.")
-        model.load_state_dict({name: tensor for name, tensor in state.items() if name in wanted})
-    except (KeyError, RuntimeError) as error:  # a name or a shape that the base model does not have
-        raise InputError(f"{adapter} does not fit {folder}: {error}.") from error
-    return model.eval(), AutoTokenizer.from_pretrained(folder), facts
+        with safe_open(path, framework="pt") as file:
+            facts = dict(file.metadata() or {})
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
+        layers, dimensions, rank = tensors["down"].shape
+        size = tensors["mean"].numel() - FEATURES_PER_LAYER * layers
+        hidden = tensors["hidden.bias"].numel()
+        head = Head(size, dimensions, layers=[0] * layers, rank=rank, hidden=hidden)
+        head.load_state_dict(tensors)
+        name, longest = facts["name"], int(facts["max_length"])
+    except (OSError, SafetensorError, KeyError, RuntimeError, ValueError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(f"{path} is not a head that 'qa-scoring similarity train' made: {reason}.") from error
+    where = base_model_folder(base, facts.get("base_sha256", SHA256))
+    encoder, tokenizer = encoder_of(where)
+    check_usable(str(where), encoder, tokenizer, max_length)
+    encoder = encoder.to(device=device, dtype=getattr(torch, dtype))
+    reader = PairReader(encoder, tokenizer, max_length=max_length or longest, batch_size=batch_size)
+    if (reader.size, encoder.config.hidden_size) != (size, dimensions):
+        raise InputError(
+            f"{path} is for {size} figures of a pair and {dimensions} dimensions; {where} gives {reader.size} and "
+            f"{encoder.config.hidden_size}."
+        )
+    return InteractionScorer(
+        reader, head.to(device).eval(), facts={"model": name, "transformers": distribution_version("transformers")}
+    )

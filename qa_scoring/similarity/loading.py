@@ -9,7 +9,7 @@ from typing import Any
 from qa_scoring.errors import InputError, parameter_error
 from qa_scoring.extras import distribution_version, require
 from qa_scoring.similarity.bi_encoder import load_bi_encoder
-from qa_scoring.similarity.embedded import ADAPTER
+from qa_scoring.similarity.embedded import EMBEDDED, HEAD, load_embedded
 from qa_scoring.similarity.models import NAMED_MODELS, cannot_load, check_usable, commit_of, longest_input
 from qa_scoring.similarity.pairs import PairScorer
 
@@ -98,14 +98,19 @@ def _load(
         return load_bi_encoder(
             model, revision=revision, batch_size=batch_size, device=device, dtype=torch_dtype, max_length=max_length
         )
-    source: dict[str, Any]
-    if model in NAMED_MODELS or (Path(model) / ADAPTER.name).is_file():
-        loaded, tokenizer, facts = _embedded(model)
-        source = {"model": facts["name"]}
-        own_length = 256
-    else:
-        loaded, tokenizer, own_length = _cross_encoder(model, revision, activation)
-        source = {"model": model, "revision": commit_of(model, revision, organization="cross-encoder")}
+    if model in NAMED_MODELS or (Path(model) / HEAD).is_file():
+        if activation is not None:
+            raise InputError(
+                f"The argument 'activation' is for models of the Hub's form; {model} has its own, sigmoid."
+            )
+        return load_embedded(
+            EMBEDDED if model in NAMED_MODELS else Path(model),
+            device=device,
+            dtype=dtype,
+            max_length=max_length,
+            batch_size=batch_size,
+        )
+    loaded, tokenizer, own_length = _cross_encoder(model, revision, activation)
     check_usable(model, loaded, tokenizer, max_length)
     return CrossEncoderScorer(
         loaded.to(device=device, dtype=torch_dtype),
@@ -113,15 +118,12 @@ def _load(
         activation=activation or "sigmoid",
         max_length=max_length or own_length,
         batch_size=batch_size,
-        facts={**source, "transformers": distribution_version("transformers")},
+        facts={
+            "model": model,
+            "revision": commit_of(model, revision, organization="cross-encoder"),
+            "transformers": distribution_version("transformers"),
+        },
     )
-
-
-def _embedded(model: str) -> tuple[Any, Any, dict[str, str]]:
-    """Load the embedded model, or one that was trained like it, from its folder."""
-    from qa_scoring.similarity import embedded
-
-    return embedded.load_embedded() if model in NAMED_MODELS else embedded.load_embedded(Path(model) / ADAPTER.name)
 
 
 def _device(device: str | None) -> str:

@@ -1,36 +1,39 @@
-"""Train the similarity model: a low-rank change of a base encoder, into a cross-encoder of answer pairs.
+"""Train the similarity model: a head over what an encoder, which stays as it is, reads of answer pairs.
 
-The run is fixed by its configuration: the pairs, their order, which side comes first and the model's random numbers
-all follow from the seed. An interrupted run goes on from its last checkpoint as if it had not been interrupted.
+Every pair is read once; the head is then trained on what was read. Pairs, their order and the first weights all follow
+from the seed.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import random
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from safetensors import safe_open
+from numpy.typing import NDArray
 from safetensors.torch import save_file
+from torch import Tensor, nn
 
-from qa_scoring.errors import InputError, parameter_error, shorten
-from qa_scoring.extras import distribution_version, require
+from qa_scoring.errors import InputError, parameter_error
+from qa_scoring.extras import distribution_version
 from qa_scoring.similarity.base_model import BASE_MODEL, SHA256, base_model_folder, weights_digest
-from qa_scoring.similarity.pairs import Pair, Progress, no_progress
+from qa_scoring.similarity.embedded import HEAD, encoder_of
+from qa_scoring.similarity.interaction import Head, PairReader, TextStates, Tokens, pad
+from qa_scoring.similarity.pairs import Progress, no_progress
 from qa_scoring.similarity.training_config import TrainingConfig, config_facts, config_text
-from qa_scoring.similarity.training_pairs import PairSets, TrainingPair, build_pairs, count_origins
+from qa_scoring.similarity.training_pairs import Nearest, TrainingPair, build_pairs, count_origins
 
-LARGEST_ADAPTER = 5_000_000  # bytes; what may be committed
-CHANGED_LAYERS = ("query", "key", "value", "dense")
-_PAIRS_PER_BATCH = 128  # when scoring
-_SORTED_BATCHES = 50  # pairs of like length are put together within this many batches
+_NEAREST = 20
+_NEAR = 0.9  # references of a higher cosine are taken for spellings of the same
+_TEXTS_AT_ONCE = 1000
+_PAIRS_AT_ONCE = 256
+_SORTED_BATCHES = 40  # pairs of like length are put together within this many batches
 
 
 @dataclass(frozen=True)
@@ -38,26 +41,89 @@ class TrainingResult:
     """What a run leaves behind.
 
     Args:
-        adapter: The low-rank matrices in float16, as ``load_embedded`` reads them.
-        log: JSON Lines: one line of facts, then a line per ``log_every`` steps.
+        head: The trained head, as ``load_embedded`` reads it.
+        log: JSON Lines: one line of facts, then a line per ``log_every`` epochs.
         config: The configuration as used, defaults included.
-        model: The trained model in evaluation mode, with the very weights that are in the file.
-        tokenizer: Its tokenizer.
     """
 
-    adapter: Path
+    head: Path
     log: Path
     config: Path
-    model: Any
-    tokenizer: Any
 
 
-@dataclass(frozen=True)
-class Step:
-    """The pairs of one step: rows of the training list, and whether the second text comes first."""
+class _Read:
+    """What the encoder reads of pairs, kept for all epochs."""
 
-    rows: list[int]
-    swapped: list[bool]
+    def __init__(
+        self, pairs: Sequence[TrainingPair], reader: PairReader, layers: Sequence[int], progress: Progress
+    ) -> None:
+        texts = [(pair.first, pair.second) for pair in pairs]
+        self._features = torch.empty(len(pairs), reader.size)
+        self._pairs = texts
+        self._states: dict[str, TextStates] = {}
+        chosen = list(layers)
+        for rows, features, first, second in reader.read(texts, progress):
+            self._features[rows] = features
+            for side, states in ((0, first), (1, second)):
+                for row, text in zip(rows, states, strict=True):
+                    name = texts[row][side]
+                    if name not in self._states:
+                        self._states[name] = text._replace(tokens=text.tokens[chosen].half().cpu())
+
+    def tensors(self, rows: Sequence[int]) -> tuple[Tensor, Tokens, Tokens]:
+        """Return what the head reads."""
+        first, second = (pad([self._states[self._pairs[row][side]] for row in rows]) for side in (0, 1))
+        return (
+            self._features[rows],
+            Tokens(first.values.float(), first.own),
+            Tokens(second.values.float(), second.own),
+        )
+
+    def batches(self, size: int) -> list[list[int]]:
+        """Put pairs of like length together, in a random order."""
+        order = torch.randperm(len(self._pairs)).tolist()
+        lengths = [max(self._states[text].tokens.shape[1] for text in pair) for pair in self._pairs]
+        batches: list[list[int]] = []
+        for start in range(0, len(order), size * _SORTED_BATCHES):
+            part = sorted(order[start : start + size * _SORTED_BATCHES], key=lambda row: lengths[row])
+            batches += [part[first : first + size] for first in range(0, len(part), size)]
+        return [batches[place] for place in torch.randperm(len(batches)).tolist()]
+
+    def scores(self, head: Head) -> NDArray[np.float64]:
+        """Return every pair's logit."""
+        head.eval()
+        logits = np.empty(len(self._pairs))
+        with torch.inference_mode():
+            for start in range(0, len(logits), _PAIRS_AT_ONCE):
+                rows = list(range(start, min(len(logits), start + _PAIRS_AT_ONCE)))
+                logits[rows] = head(*self.tensors(rows)).numpy()
+        return logits
+
+    def all_features(self, head: Head) -> Tensor:
+        """Return the features of every pair, the head's own included."""
+        with torch.inference_mode():
+            parts = [
+                torch.cat([features, head.rematch(first, second)], dim=1)
+                for start in range(0, len(self._pairs), _PAIRS_AT_ONCE)
+                for features, first, second in [self.tensors(range(len(self._pairs))[start : start + _PAIRS_AT_ONCE])]
+            ]
+        return torch.cat(parts)
+
+
+class _Scales(nn.Module):
+    """What a logit means to each kind of pair: labels of different kinds are not on one scale.
+
+    A logit z becomes the logit of a label of kind k as exp(slope_k) · z + offset_k.
+    """
+
+    def __init__(self, origins: Sequence[str]) -> None:
+        super().__init__()
+        self.origins = list(origins)
+        self.slope = nn.Parameter(torch.zeros(len(self.origins)))
+        self.offset = nn.Parameter(torch.zeros(len(self.origins)))
+
+    def forward(self, logits: Tensor, origins: Tensor) -> Tensor:
+        return logits * self.slope[origins].exp() + self.offset[origins]
 
 
 def train(
@@ -65,7 +131,6 @@ def train(
     data: str | Path,
     out: str | Path,
     *,
-    resume: bool = False,
     device: str = "cpu",
     progress: Progress = no_progress,
 ) -> TrainingResult:
@@ -75,269 +140,194 @@ def train(
         config: What to train, on what, and how.
         data: The folder that the sources' paths start from.
         out: Where the files go; made if it is not there.
-        resume: Go on with the interrupted run in ``out``.
-        device: ``"cpu"`` or another device of torch. Random numbers, hence the model, differ between devices.
-        progress: Wraps the steps, for a progress bar.
+        device: Where the encoder runs: ``"cpu"`` or another device of torch. The head is trained on the CPU.
+        progress: Wraps the reading and the epochs, for a progress bar.
 
     Returns:
-        The files, and the model.
+        The files.
 
     Raises:
         InputError: The data or the base model is not what it must be, ``out`` holds another run, the device is not
             there, or the loss is no longer a number.
-        MissingPackageError: peft or the base model is not installed.
+        MissingPackageError: The base model is not installed.
     """
-    target = _device(device)
-    peft = require("peft", extra="train", purpose="Training")
-    run = _Run(Path(out), config)
-    pairs = build_pairs(config.sources, data, seed=config.seed, holdout=config.holdout)
+    target, out = _device(device), Path(out)
+    result = TrainingResult(out / HEAD, out / "training_log.jsonl", out / "config.toml")
+    if result.log.exists() or result.head.exists():
+        raise InputError(f"{out} holds a run already; pass another folder.")
+    started = time.monotonic()
     folder = base_model_folder(config.base, SHA256 if config.base is None else None)
+    encoder, tokenizer = encoder_of(folder)
+    positions = encoder.config.max_position_embeddings
+    if config.max_length > positions:
+        raise parameter_error("max_length", f"at most {positions} for {folder}", config.max_length)
+    reader = PairReader(encoder.to(target), tokenizer, max_length=config.max_length)
+    sets = build_pairs(
+        config.sources,
+        data,
+        seed=config.seed,
+        holdout=config.holdout,
+        nearest=lambda texts: nearest_texts(reader, texts, progress),
+    )
+    layers = encoder.config.num_hidden_layers
+    if any(layer > layers for layer in config.layers):
+        raise parameter_error("layers", f"numbers from 0 to {layers} for {folder}", list(config.layers))
+    origins = [*count_origins(sets.train)]
+    if config.scale_of is not None and config.scale_of not in origins:
+        raise parameter_error("scale_of", f"one of the kinds of pairs, {', '.join(origins)}", config.scale_of)
+    learnt = _Read(sets.train, reader, config.layers, progress)
+    watched = _Read(sets.held_out, reader, config.layers, progress)
+    out.mkdir(parents=True, exist_ok=True)
+    result.config.write_text(config_text(config), encoding="utf-8")
     facts = {
         "base": BASE_MODEL if config.base is None else folder.name,
         "base_sha256": weights_digest(folder),
     }
-    plan = plan_steps(pairs.train, config)
-    model, tokenizer = _low_rank_model(peft, folder, config)
-    model.to(target)
-    optimizer, schedule = _optimizer(model, config, len(plan))
-    done, seconds = run.start(
-        resume,
-        _Trainable(model, optimizer, schedule),
+    _append(
+        result.log,
         {
             "config": config_facts(config),
-            "pairs": count_origins(pairs.train),
-            "held_out": count_origins(pairs.held_out),
-            "steps": len(plan),
+            "pairs": count_origins(sets.train),
+            "held_out": count_origins(sets.held_out),
             **facts,
             "device": target.type,
             "threads": torch.get_num_threads(),
-            "versions": {name: distribution_version(name) for name in ("torch", "transformers", "peft")},
+            "seconds": round(time.monotonic() - started, 1),
+            "versions": {name: distribution_version(name) for name in ("torch", "transformers")},
         },
     )
-    started = time.monotonic() - seconds
-    losses: list[float] = []
-    for number, step in enumerate(progress(plan[done:]), start=done + 1):
-        model.train()
-        batch = [pairs.train[row] for row in step.rows]
-        losses.append(_learn(model, tokenizer, batch, step.swapped, optimizer, schedule, config.max_length))
-        if not math.isfinite(losses[-1]):
-            raise InputError(f"The loss is {losses[-1]} at step {number}; expected a number. Lower learning_rate.")
-        if number % config.log_every == 0 or number == len(plan):
-            if number == len(plan):
-                round_weights(model)  # what is measured last is what is saved
-            run.log(
-                step=number,
-                loss=round(sum(losses) / len(losses), 6),
-                seconds=round(time.monotonic() - started, 1),
-                pearson=measure(model, tokenizer, pairs, config.max_length),
+
+    torch.manual_seed(config.seed)
+    head = Head(
+        reader.size,
+        encoder.config.hidden_size,
+        layers=config.layers,
+        rank=config.rank,
+        hidden=config.hidden,
+        dropout=config.dropout,
+    )
+    _standardise(head, learnt)
+    scales = _Scales(origins)
+    labels = torch.tensor([pair.label for pair in sets.train])
+    kinds = torch.tensor([origins.index(pair.origin) for pair in sets.train])
+    space = [head.down, head.up]
+    rest = [weight for weight in head.parameters() if all(weight is not other for other in space)]
+    groups: list[dict[str, Any]] = [
+        {"params": space, "lr": config.learning_rate / 2},
+        {"params": [*rest, *scales.parameters()]},
+    ]
+    optimizer = torch.optim.AdamW(groups, lr=config.learning_rate, weight_decay=config.weight_decay)
+    steps = config.epochs * math.ceil(len(labels) / config.batch_size)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1.0 - step / steps)
+    for epoch in range(1, config.epochs + 1):
+        losses: list[float] = []
+        head.train()
+        for rows in progress(learnt.batches(config.batch_size)):
+            logits = scales(head(*learnt.tensors(rows)), kinds[rows])
+            loss = nn.functional.binary_cross_entropy_with_logits(logits, labels[rows])
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_(head.parameters(), 1.0)
+            optimizer.step()
+            schedule.step()
+            losses.append(float(loss.item()))
+        mean = float(np.mean(losses))
+        if not math.isfinite(mean):
+            raise InputError(f"The loss is {mean} in epoch {epoch}; expected a number. Lower learning_rate.")
+        if epoch % config.log_every == 0 or epoch == config.epochs:
+            scores = watched.scores(head)
+            _append(
+                result.log,
+                {
+                    "epoch": epoch,
+                    "loss": round(mean, 6),
+                    "seconds": round(time.monotonic() - started, 1),
+                    "pearson": correlations(sets.held_out, scores),
+                },
             )
-            losses.clear()
-            run.save_checkpoint(_Trainable(model, optimizer, schedule), number, time.monotonic() - started)
-    metadata = {"name": config.name, "scale": json.dumps(config.alpha / config.rank), **facts}
-    adapter = run.finish(_low_rank_tensors(peft, model), metadata)
-    return TrainingResult(adapter, run.log_path, run.config_path, model.eval(), tokenizer)
+    if config.scale_of is not None:
+        _take_scale(head, scales, origins.index(config.scale_of))
+    save_file(
+        {name: tensor.detach().contiguous() for name, tensor in head.state_dict().items()},
+        result.head,
+        metadata={"name": config.name, "max_length": str(config.max_length), **facts, "format": "pt"},
+    )
+    return result
 
 
-def plan_steps(pairs: Sequence[TrainingPair], config: TrainingConfig) -> list[Step]:
-    """Decide which pairs every step sees, and which way round.
+def nearest_texts(reader: PairReader, texts: Sequence[str], progress: Progress = no_progress) -> Nearest:
+    """Find, for every text, those that mean nearly the same.
+
+    Args:
+        reader: Encodes them.
+        texts: n distinct texts.
+        progress: Wraps the work, for a progress bar.
+
+    Returns:
+        For every text up to twenty others, nearest first, by the cosine of the mean vectors of the last layer;
+        those with a cosine of 0.9 or more are left out.
+    """
+    vectors = []
+    for start in progress(range(0, len(texts), _TEXTS_AT_ONCE)):
+        part = texts[start : start + _TEXTS_AT_ONCE]
+        states = reader.encode(part)
+        vectors.append(torch.stack([states[text].mean[-1] for text in part]))
+    matrix = torch.cat(vectors)
+    found: dict[str, list[str]] = {}
+    for start in range(0, len(texts), _TEXTS_AT_ONCE):
+        best = (matrix[start : start + _TEXTS_AT_ONCE] @ matrix.T).topk(min(2 * _NEAREST, len(texts)))
+        for text, cosines, places in zip(texts[start:], best.values.tolist(), best.indices.tolist(), strict=False):
+            near = [texts[place] for cosine, place in zip(cosines, places, strict=True) if cosine < _NEAR]
+            found[text] = near[:_NEAREST]
+    return found
+
+
+def correlations(pairs: Sequence[TrainingPair], scores: NDArray[Any]) -> dict[str, float]:
+    """Correlate scores with labels.
 
     Args:
         pairs: n pairs.
-        config: Seed, batch size and epochs.
+        scores: Shape (n,).
 
     Returns:
-        ceil(n / batch_size) · epochs steps; pairs of like length are together, every pair once per epoch.
+        Pearson's r by origin, where there are two different labels or more.
 
     Example:
-        >>> from qa_scoring.similarity.training_config import TrainingConfig
-        >>> pairs = [TrainingPair("a", "b" * n, 0.0, "rules") for n in range(5)]
-        >>> steps = plan_steps(pairs, TrainingConfig(name="tiny", batch_size=2, epochs=1))
-        >>> sorted(row for step in steps for row in step.rows)
-        [0, 1, 2, 3, 4]
+        >>> pairs = [TrainingPair("a", "b", 0.0, "rules"), TrainingPair("a", "a", 1.0, "rules")]
+        >>> correlations(pairs, np.array([-1.0, 3.0]))
+        {'rules': 1.0}
     """
-    rng = random.Random(config.seed)
-    count = int(math.ceil(len(pairs) / config.batch_size) * config.epochs)
-    if count < 1:
-        raise parameter_error("epochs", f"enough for one step over {len(pairs)} pairs", config.epochs)
-    lengths = [len(pair.first) + len(pair.second) for pair in pairs]
-    steps: list[Step] = []
-    while len(steps) < count:
-        steps += [Step(rows, [rng.random() < 0.5 for _ in rows]) for rows in _epoch(lengths, config.batch_size, rng)]
-    return steps[:count]
-
-
-def measure(model: Any, tokenizer: Any, pairs: PairSets, max_length: int) -> dict[str, float]:
-    """Correlate the scores of the held-out pairs with their labels.
-
-    Args:
-        model: The model.
-        tokenizer: Its tokenizer.
-        pairs: The pairs; the held-out ones are used.
-        max_length: Longest pair, in tokens.
-
-    Returns:
-        Pearson's r over all held-out pairs (``all``) and by origin, where there are two different labels or more.
-    """
-    held_out = pairs.held_out
-    scores = predict(model, tokenizer, [(pair.first, pair.second) for pair in held_out], max_length)
-    labels = np.array([pair.label for pair in held_out])
-    origins = np.array([pair.origin for pair in held_out])
+    labels = np.array([pair.label for pair in pairs])
+    origins = np.array([pair.origin for pair in pairs])
     found = {}
-    for name in ["all", *count_origins(held_out)]:
-        chosen = origins == name if name != "all" else np.ones(len(held_out), dtype=np.bool_)
+    for name in count_origins(pairs):
+        chosen = origins == name
         if len(set(labels[chosen])) > 1 and scores[chosen].std() > 0:
             found[name] = round(float(np.corrcoef(scores[chosen], labels[chosen])[0, 1]), 6)
     return found
 
 
-def predict(
-    model: Any, tokenizer: Any, pairs: Sequence[Pair], max_length: int
-) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Score pairs with a model that is being trained.
-
-    Args:
-        model: The model; it is left in evaluation mode.
-        tokenizer: Its tokenizer.
-        pairs: n pairs.
-        max_length: Longest pair, in tokens.
-
-    Returns:
-        Shape (n,), from 0 to 1.
-    """
-    model.eval()
-    scores = np.zeros(len(pairs))
-    order = sorted(range(len(pairs)), key=lambda row: len(pairs[row][0]) + len(pairs[row][1]))
-    with torch.inference_mode():
-        for start in range(0, len(order), _PAIRS_PER_BATCH):
-            rows = order[start : start + _PAIRS_PER_BATCH]
-            logits = model(**_encode(model, tokenizer, [pairs[row] for row in rows], max_length)).logits
-            scores[rows] = torch.sigmoid(logits.float()).squeeze(-1).cpu().numpy()
-    return scores
+def _standardise(head: Head, read: _Read) -> None:
+    """Measure mean and deviation of the features before training; the learnt space starts as it is."""
+    head.eval()
+    features = read.all_features(head)
+    head.mean.copy_(features.mean(0))
+    head.deviation.copy_(features.std(0).clamp(min=1e-3))
 
 
-def round_weights(model: Any) -> None:
-    """Round the trained weights to what float16 holds.
-
-    Args:
-        model: The model; its weights stay float32.
-    """
+def _take_scale(head: Head, scales: _Scales, kind: int) -> None:
+    """Put the scale of one kind of pair into the head's last layers."""
     with torch.no_grad():
-        for weight in model.parameters():
-            if weight.requires_grad:
-                weight.copy_(weight.half().float())
+        slope, offset = scales.slope[kind].exp(), scales.offset[kind]
+        head.linear.weight.mul_(slope)
+        head.output.weight.mul_(slope)
+        head.linear.bias.mul_(slope).add_(offset)
+        head.output.bias.mul_(slope)
 
 
-@dataclass(frozen=True)
-class _Trainable:
-    """What changes while training, and can be saved and put back."""
-
-    model: Any
-    optimizer: Any
-    schedule: Any
-
-    def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return tensors by name, and plain values: what safetensors and JSON can hold."""
-        optimizer = self.optimizer.state_dict()
-        tensors = {f"weights.{name}": weight.detach() for name, weight in self.weights().items()}
-        for index, moments in optimizer["state"].items():
-            tensors |= {f"optimizer.{index}.{name}": torch.as_tensor(value) for name, value in moments.items()}
-        tensors["random"] = torch.get_rng_state()
-        if self.model.device.type == "cuda":
-            tensors["device_random"] = torch.cuda.get_rng_state(self.model.device)
-        return tensors, {"groups": optimizer["param_groups"], "schedule": self.schedule.state_dict()}
-
-    def restore(self, tensors: Mapping[str, Any], values: Mapping[str, Any]) -> None:
-        moments: dict[int, dict[str, Any]] = {}
-        for name, tensor in tensors.items():
-            if name.startswith("optimizer."):
-                _, index, moment = name.split(".")
-                moments.setdefault(int(index), {})[moment] = tensor
-        with torch.no_grad():
-            for name, weight in self.weights().items():
-                weight.copy_(tensors[f"weights.{name}"])
-        self.optimizer.load_state_dict({"state": moments, "param_groups": values["groups"]})
-        self.schedule.load_state_dict(values["schedule"])
-        torch.set_rng_state(tensors["random"])
-        if "device_random" in tensors:
-            torch.cuda.set_rng_state(tensors["device_random"], self.model.device)
-
-    def weights(self) -> dict[str, Any]:
-        return {name: weight for name, weight in self.model.named_parameters() if weight.requires_grad}
-
-
-class _Run:
-    """The folder of a run: its log, its checkpoint, and what comes out."""
-
-    def __init__(self, folder: Path, config: TrainingConfig) -> None:
-        self.folder = folder
-        self.log_path = folder / "training_log.jsonl"
-        self.config_path = folder / "config.toml"
-        self._adapter = folder / "adapter.safetensors"
-        self._checkpoint = folder / "checkpoint.safetensors"
-        self._config = config
-
-    def start(self, resume: bool, trainable: _Trainable, facts: dict[str, Any]) -> tuple[int, float]:
-        """Begin the run, or put the interrupted one back.
-
-        Returns:
-            Steps done and seconds spent so far.
-        """
-        size = sum(weight.numel() for weight in trainable.weights().values()) * 2
-        if size > LARGEST_ADAPTER:
-            raise InputError(
-                f"A change of rank {self._config.rank} would take {size:,} bytes; expected at most "
-                f"{LARGEST_ADAPTER:,}. Lower 'rank'."
-            )
-        if resume:
-            return self._resume(trainable, facts)
-        if self.log_path.exists() or self._adapter.exists():
-            raise InputError(f"{self.folder} holds a run already. Pass --resume to go on with it, or another folder.")
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.config_path.write_text(config_text(self._config), encoding="utf-8")
-        self._append(facts)
-        return 0, 0.0
-
-    def _resume(self, trainable: _Trainable, facts: dict[str, Any]) -> tuple[int, float]:
-        if not self._checkpoint.is_file():
-            state = "a finished run" if self._adapter.exists() else "no checkpoint"
-            raise InputError(f"{self.folder} holds {state}; there is nothing to resume. Start without --resume.")
-        lines = self.log_path.read_text(encoding="utf-8").splitlines()
-        before = json.loads(lines[0])
-        for name in ("config", "pairs", "held_out", "base_sha256", "device"):
-            if before[name] != facts[name]:
-                raise InputError(
-                    f"{self.folder} holds another run: its {name} was {shorten(before[name], 200)}; this one's is "
-                    f"{shorten(facts[name], 200)}."
-                )
-        with safe_open(self._checkpoint, framework="pt") as file:
-            saved = json.loads(file.metadata()["values"])
-            trainable.restore({name: file.get_tensor(name) for name in file.keys()}, saved)  # noqa: SIM118
-        kept = [line for line in lines[1:] if json.loads(line)["step"] <= saved["step"]]
-        self.log_path.write_text("".join(f"{line}\n" for line in (lines[0], *kept)), encoding="utf-8")
-        return int(saved["step"]), float(saved["seconds"])
-
-    def log(self, **values: Any) -> None:
-        self._append(values)
-
-    def save_checkpoint(self, trainable: _Trainable, step: int, seconds: float) -> None:
-        """Save what is needed to go on; a run that is cut off here keeps the checkpoint before."""
-        unfinished = self._checkpoint.with_suffix(".part")
-        tensors, values = trainable.state()
-        save_file(
-            {name: tensor.contiguous() for name, tensor in tensors.items()},
-            unfinished,
-            metadata={"values": json.dumps({**values, "step": step, "seconds": seconds})},
-        )
-        unfinished.replace(self._checkpoint)
-
-    def finish(self, tensors: dict[str, Any], metadata: dict[str, str]) -> Path:
-        save_file(tensors, self._adapter, metadata={**metadata, "format": "pt"})
-        self._checkpoint.unlink(missing_ok=True)
-        return self._adapter
-
-    def _append(self, values: dict[str, Any]) -> None:
-        with self.log_path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(values, ensure_ascii=False) + "\n")
+def _append(path: Path, values: dict[str, Any]) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(values, ensure_ascii=False) + "\n")
 
 
 def _device(name: str) -> torch.device:
@@ -347,98 +337,3 @@ def _device(name: str) -> torch.device:
     except (RuntimeError, AssertionError, TypeError) as error:  # torch raises all of them
         raise parameter_error("device", "a device that is there, such as 'cpu'", name) from error
     return device
-
-
-def _low_rank_model(peft: Any, folder: Path, config: TrainingConfig) -> tuple[Any, Any]:
-    """Load the base as a classifier of one label, and put low-rank matrices beside its weights."""
-    from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
-
-    base = AutoConfig.from_pretrained(folder)
-    if config.max_length > getattr(base, "max_position_embeddings", config.max_length):
-        raise parameter_error("max_length", f"at most {base.max_position_embeddings} for {folder}", config.max_length)
-    if base.model_type != "bert":
-        raise InputError(
-            f"{folder} holds a model of type {base.model_type!r}; expected 'bert', which the embedded model is read as."
-        )
-    torch.manual_seed(config.seed)
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModelForSequenceClassification.from_pretrained(folder, num_labels=1, use_safetensors=True)
-    change = peft.LoraConfig(
-        task_type="SEQ_CLS",
-        r=config.rank,
-        lora_alpha=config.alpha,
-        lora_dropout=config.dropout,
-        target_modules=list(CHANGED_LAYERS),
-        modules_to_save=["classifier"],
-    )
-    return peft.get_peft_model(model, change), tokenizer
-
-
-def _optimizer(model: Any, config: TrainingConfig, steps: int) -> tuple[Any, Any]:
-    from transformers import get_linear_schedule_with_warmup
-
-    weights = [weight for weight in model.parameters() if weight.requires_grad]
-    optimizer = torch.optim.AdamW(weights, lr=config.learning_rate, weight_decay=config.weight_decay)
-    schedule = get_linear_schedule_with_warmup(  # type: ignore[no-untyped-call]
-        optimizer, int(config.warmup * steps), steps
-    )
-    return optimizer, schedule
-
-
-def _epoch(lengths: Sequence[int], batch_size: int, rng: random.Random) -> Iterator[list[int]]:
-    """Give every row once, in batches of pairs of like length, in a random order."""
-    rows = list(range(len(lengths)))
-    rng.shuffle(rows)
-    batches: list[list[int]] = []
-    for start in range(0, len(rows), batch_size * _SORTED_BATCHES):
-        chunk = sorted(rows[start : start + batch_size * _SORTED_BATCHES], key=lambda row: lengths[row])
-        batches += [chunk[first : first + batch_size] for first in range(0, len(chunk), batch_size)]
-    rng.shuffle(batches)
-    yield from batches
-
-
-def _encode(model: Any, tokenizer: Any, pairs: Sequence[Pair], max_length: int) -> Any:
-    return tokenizer(
-        [first for first, _ in pairs],
-        [second for _, second in pairs],
-        truncation="longest_first",
-        max_length=max_length,
-        padding=True,
-        return_tensors="pt",
-    ).to(model.device)
-
-
-def _learn(
-    model: Any,
-    tokenizer: Any,
-    batch: Sequence[TrainingPair],
-    swapped: Sequence[bool],
-    optimizer: Any,
-    schedule: Any,
-    max_length: int,
-) -> float:
-    """Take one step; the loss is binary cross-entropy against labels from 0 to 1."""
-    texts = [
-        (pair.second, pair.first) if swap else (pair.first, pair.second)
-        for pair, swap in zip(batch, swapped, strict=True)
-    ]
-    logits = model(**_encode(model, tokenizer, texts, max_length)).logits.squeeze(-1)
-    labels = torch.tensor([pair.label for pair in batch], dtype=torch.float32, device=logits.device)
-    loss = torch.nn.functional.binary_cross_entropy_with_logits(logits.float(), labels)
-    loss.backward()  # type: ignore[no-untyped-call]
-    torch.nn.utils.clip_grad_norm_([weight for weight in model.parameters() if weight.requires_grad], 1.0)
-    optimizer.step()
-    schedule.step()
-    optimizer.zero_grad()
-    return float(loss.item())
-
-
-def _low_rank_tensors(peft: Any, model: Any) -> dict[str, Any]:
-    """Take the trained tensors out, by the names that ``load_embedded`` reads."""
-    tensors = {}
-    for name, tensor in peft.get_peft_model_state_dict(model, save_embedding_layers=False).items():
-        name = name.removeprefix("base_model.model.").replace(".modules_to_save", "")
-        for side in ("lora_A", "lora_B"):
-            name = name.replace(f".{side}.weight", f".weight.{side}")
-        tensors[name] = tensor.detach().to(device="cpu", dtype=torch.float16).contiguous()
-    return tensors

@@ -35,10 +35,10 @@ _PART: Rule = ("a number of at least 0 and below 1", lambda value: _is_number(va
 _POSITIVE: Rule = ("a number above 0", lambda value: _is_number(value, lambda number: number > 0))
 _NOT_NEGATIVE: Rule = ("a number of at least 0", lambda value: _is_number(value, lambda number: number >= 0))
 _COUNT: Rule = ("an integer of at least 1", lambda value: _is_integer(value, 1))
-_SEED: Rule = ("an integer of at least 0", lambda value: _is_integer(value, 0))
+_NUMBER: Rule = ("an integer of at least 0", lambda value: _is_integer(value, 0))
 _LENGTH: Rule = ("an integer of at least 8", lambda value: _is_integer(value, 8))
 _PATH: Rule = ("a path inside the data folder", _is_data_path)
-_FOLDER: Rule = ("a folder", lambda value: isinstance(value, str) and bool(value))
+_TEXT: Rule = ("a text", lambda value: isinstance(value, str) and bool(value))
 _NAME: Rule = (
     "a name of letters, digits, '.', '_' and '-'",
     lambda value: isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", value) is not None,
@@ -46,6 +46,10 @@ _NAME: Rule = (
 _NAMES: Rule = (
     "a list of names",
     lambda value: isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value),
+)
+_LAYERS: Rule = (
+    "a list of layer numbers",
+    lambda value: isinstance(value, (list, tuple)) and all(_is_integer(number, 0) for number in value),
 )
 _UNIT: Rule = ("'question' or 'answer'", lambda value: value in ("question", "answer"))
 
@@ -73,29 +77,29 @@ class JudgedAnswers:
 
     Args:
         path: The file.
-        short_systems: Systems that answer with a phrase; every answer is paired with some references.
-        references_per_answer: How many references such an answer is paired with at most.
-        sentence_systems: Systems that answer with a sentence; a part of the answers is paired with one reference.
-        sentence_fraction: That part.
-        sentence_correct: Label of a correct sentence: it says more than the reference.
-        sentence_wrong: Label of a wrong sentence.
-        longest_sentence: Longer sentences are left out; characters.
-        alias: Label of two references of one question.
-        unrelated_fraction: Part of the questions whose reference is paired with one of another question, label 0.
+        short_systems: Systems that answer with a phrase. Every answer is paired with the reference that shares most
+            trigrams with it, a wrong one with another reference too.
+        sentence_systems: Systems that answer with a sentence; such an answer is paired with its nearest reference.
+        shorter: Answers of these systems below this length are phrases, and all used; characters.
+        sentence_fraction: Part of the longer ones that is used.
+        longest_sentence: Longer answers are left out; characters.
+        aliases: At most so many pairs of references of one question, label 1.
+        neighbours: At most so many references of a question are paired with one of the references of other questions
+            that the base model finds nearest, label 0; a reference that shares half its trigrams is no such one.
+        unrelated: At most so many are paired with any reference of another question, label 0.
         longest_reference: Longer references are left out; characters.
         longest_unrelated: Longer references of other questions are left out; characters.
     """
 
     path: str = _key(_PATH)
     short_systems: tuple[str, ...] = _key(_NAMES)
-    references_per_answer: int = _key(_COUNT, 2)
     sentence_systems: tuple[str, ...] = _key(_NAMES, ())
-    sentence_fraction: float = _key(_FRACTION, 0.3)
-    sentence_correct: float = _key(_LABEL, 0.9)
-    sentence_wrong: float = _key(_LABEL, 0.1)
+    shorter: int = _key(_COUNT, 40)
+    sentence_fraction: float = _key(_FRACTION, 0.1)
     longest_sentence: int = _key(_COUNT, 150)
-    alias: float = _key(_LABEL, 0.95)
-    unrelated_fraction: float = _key(_FRACTION, 0.5)
+    aliases: int = _key(_NUMBER, 2)
+    neighbours: int = _key(_NUMBER, 1)
+    unrelated: int = _key(_NUMBER, 1)
     longest_reference: int = _key(_COUNT, 80)
     longest_unrelated: int = _key(_COUNT, 60)
 
@@ -151,33 +155,35 @@ class TrainingConfig:
         seed: Seed of the pairs, of their order and of the model.
         holdout: Part of the training data that is kept for watching the run.
         base: Folder of the base model, relative to the configuration file; None is the base of the embedded model.
-        rank: Rank of the change of every weight matrix.
-        alpha: The change is alpha / rank · B A.
-        dropout: Part of the inputs of the change that is dropped while training.
-        learning_rate: Highest learning rate.
+        layers: Numbers of the encoder's layers whose tokens are matched in a learnt space as well; 0 is the embeddings.
+        rank: Rank of the change of that space.
+        hidden: Size of the head's hidden layer.
+        dropout: Part of the hidden layer that is dropped while training.
+        learning_rate: Learning rate of the head at the start; it falls to 0. That of the space is half of it.
         weight_decay: Of AdamW.
-        warmup: Part of the steps over which the learning rate rises; it falls to 0 after them.
-        epochs: Passes over the pairs; may be a fraction.
+        epochs: Passes over the pairs.
         batch_size: Pairs per step.
-        max_length: Longest pair, in tokens; the longer side is cut first.
-        log_every: Steps between two lines of the log; a checkpoint is saved with every line.
+        max_length: Longest text, in tokens.
+        log_every: Epochs between two lines of the log.
+        scale_of: The kind of pairs (their origin) on whose scale the scores are; None for one that fits none.
         sources: Where pairs come from, in the order in which the random numbers are drawn.
     """
 
     name: str = _key(_NAME)
-    seed: int = _key(_SEED, 0)
+    seed: int = _key(_NUMBER, 0)
     holdout: float = _key(_PART, 0.05)
-    base: str | None = _key(_FOLDER, None)
-    rank: int = _key(_COUNT, 32)
-    alpha: int = _key(_COUNT, 64)
-    dropout: float = _key(_PART, 0.05)
-    learning_rate: float = _key(_POSITIVE, 8e-4)
+    base: str | None = _key(_TEXT, None)
+    layers: tuple[int, ...] = _key(_LAYERS, ())
+    rank: int = _key(_COUNT, 128)
+    hidden: int = _key(_COUNT, 32)
+    dropout: float = _key(_PART, 0.2)
+    learning_rate: float = _key(_POSITIVE, 2e-3)
     weight_decay: float = _key(_NOT_NEGATIVE, 0.01)
-    warmup: float = _key(_PART, 0.06)
-    epochs: float = _key(_POSITIVE, 2.0)
+    epochs: int = _key(_COUNT, 4)
     batch_size: int = _key(_COUNT, 64)
-    max_length: int = _key(_LENGTH, 96)
-    log_every: int = _key(_COUNT, 100)
+    max_length: int = _key(_LENGTH, 256)
+    log_every: int = _key(_COUNT, 1)
+    scale_of: str | None = _key(_TEXT, None)
     sources: tuple[Source, ...] = ()
 
 

@@ -13,11 +13,16 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from qa_scoring.errors import InputError, shorten
+from qa_scoring.similarity.strings import string_features
 from qa_scoring.similarity.training_config import JudgedAnswers, ScoredPairs, SemEval2013, Source, Synthetic
+
+Nearest = Mapping[str, Sequence[str]]
+_NEAREST = 8  # a near reference is one of so many
 
 
 class TrainingPair(NamedTuple):
@@ -48,7 +53,14 @@ class PairSets:
         return self.held_out if held_out else self.train
 
 
-def build_pairs(sources: Sequence[Source], data: str | Path, *, seed: int = 0, holdout: float = 0.05) -> PairSets:
+def build_pairs(
+    sources: Sequence[Source],
+    data: str | Path,
+    *,
+    seed: int = 0,
+    holdout: float = 0.05,
+    nearest: Callable[[Sequence[str]], Nearest] = lambda texts: {},
+) -> PairSets:
     r"""Build the pairs of a run.
 
     Args:
@@ -56,6 +68,8 @@ def build_pairs(sources: Sequence[Source], data: str | Path, *, seed: int = 0, h
         data: The folder that the sources' paths start from.
         seed: Seed; the same one gives the same lists.
         holdout: Part of the data that is held out.
+        nearest: Gives, for every one of some texts, the others that mean nearly the same, nearest first; without it
+            no pairs of near references are made.
 
     Returns:
         The pairs.
@@ -85,7 +99,7 @@ def build_pairs(sources: Sequence[Source], data: str | Path, *, seed: int = 0, h
             if isinstance(source, ScoredPairs):
                 add_scored_pairs(source, path, rng, holdout, sets)
             elif isinstance(source, JudgedAnswers):
-                add_judged_answers(source, path, rng, holdout, sets)
+                add_judged_answers(source, path, rng, holdout, sets, nearest)
             else:
                 add_semeval(source, path, rng, holdout, sets)
     if not sets.train:
@@ -141,21 +155,31 @@ def add_scored_pairs(source: ScoredPairs, path: Path, rng: random.Random, holdou
             label = -1.0
         if not 0 <= label <= 1:
             raise InputError(f"{where}: expected a score from 0 to {source.scale:g}; got {shorten(score)}.")
+        if not first.strip() or not second.strip():
+            raise InputError(f"{where}: expected two texts; got a blank one.")
         sets.side(rng.random() < holdout).append(TrainingPair(first, second, label, path.stem))
 
 
-def add_judged_answers(source: JudgedAnswers, path: Path, rng: random.Random, holdout: float, sets: PairSets) -> None:
+def add_judged_answers(
+    source: JudgedAnswers,
+    path: Path,
+    rng: random.Random,
+    holdout: float,
+    sets: PairSets,
+    nearest: Callable[[Sequence[str]], Nearest],
+) -> None:
     """Add answers that people judged, split by question.
 
-    Origins: ``short answer`` (an answer and a reference, 1 or 0), ``sentence`` (a longer answer and a reference),
-    ``alias`` (two references of one question), ``unrelated`` (references of two questions, 0).
+    Origins: ``short answer`` and ``sentence`` (an answer and a reference, 1 or 0), ``references`` (of one question 1,
+    of two questions 0).
 
     Args:
-        source: Which systems, how many pairs of each kind, and their labels.
+        source: Which systems, and how many pairs of each kind.
         path: JSON Lines of question, references, system, answer and correct.
         rng: Random numbers.
         holdout: Part of the questions that is held out.
         sets: Where the pairs go; references of questions to learn from are noted there.
+        nearest: As in ``build_pairs``.
 
     Raises:
         InputError: A line is not such a record, or no question is left to learn from.
@@ -165,23 +189,30 @@ def add_judged_answers(source: JudgedAnswers, path: Path, rng: random.Random, ho
         questions.setdefault(row["question"], []).append(row)
     ordered = sorted(questions)
     held_out = set(rng.sample(ordered, int(len(ordered) * holdout)))
-    others = sorted(
+    references = {
+        question: [
+            text
+            for text in dict.fromkeys(rows[0]["references"])
+            if text.strip() and len(text) < source.longest_reference
+        ]
+        for question, rows in questions.items()
+    }
+    learnt = sorted(
         {
-            reference
+            text
             for question in ordered
             if question not in held_out
-            for reference in questions[question][0]["references"]
-            if len(reference) < source.longest_unrelated
+            for text in references[question]
+            if len(text) < source.longest_unrelated
         }
     )
-    if not others:
+    if not learnt:
         raise InputError(f"{path}: no reference is shorter than {source.longest_unrelated} characters.")
-    sets.references.extend(others)
+    sets.references.extend(learnt)
+    others = _Others(references, learnt, nearest(learnt) if source.neighbours else {}, rng)
     for question in ordered:
-        rows = questions[question]
-        references = [text for text in dict.fromkeys(rows[0]["references"]) if len(text) < source.longest_reference]
-        if references:
-            pairs = _pairs_of_question(source, rows, references, others, rng)
+        if references[question]:
+            pairs = _pairs_of_question(source, questions[question], references[question], others)
             sets.side(question in held_out).extend(pairs)
 
 
@@ -263,31 +294,72 @@ def _judged_rows(path: Path) -> Iterator[dict[str, Any]]:
         raise InputError(f"{path} holds no rows; expected judged answers, one JSON object a line.")
 
 
+def _nearest(answer: str, references: Sequence[str]) -> str:
+    def shared(reference: str) -> float:
+        found = string_features((answer, reference))
+        return found.trigrams + found.contained
+
+    return max(references, key=shared)
+
+
 def _pairs_of_question(
-    source: JudgedAnswers,
-    rows: Sequence[Mapping[str, Any]],
-    references: Sequence[str],
-    others: Sequence[str],
-    rng: random.Random,
+    source: JudgedAnswers, rows: Sequence[Mapping[str, Any]], references: Sequence[str], others: _Others
 ) -> Iterator[TrainingPair]:
+    rng = others.rng
     for row in rows:
-        answer, correct = row["answer"], row["correct"]
+        answer, label = row["answer"], float(row["correct"])
+        if not answer.strip():
+            continue
         if row["system"] in source.short_systems:
-            for reference in rng.sample(references, min(source.references_per_answer, len(references))):
-                yield TrainingPair(answer, reference, 1.0 if correct else 0.0, "short answer")
-        elif (
-            row["system"] in source.sentence_systems
-            and len(answer) < source.longest_sentence
-            and rng.random() < source.sentence_fraction
+            nearest = _nearest(answer, references)
+            yield TrainingPair(answer, nearest, label, "short answer")
+            rest = [reference for reference in references if reference != nearest]
+            if not row["correct"] and rest:
+                yield TrainingPair(answer, rng.choice(rest), label, "short answer")
+        elif row["system"] in source.sentence_systems and (
+            len(answer) < source.shorter
+            or (len(answer) < source.longest_sentence and rng.random() < source.sentence_fraction)
         ):
-            label = source.sentence_correct if correct else source.sentence_wrong
-            yield TrainingPair(answer, rng.choice(references), label, "sentence")
-    if len(references) > 1:
-        first, second = rng.sample(references, 2)
-        yield TrainingPair(first, second, source.alias, "alias")
-    other = rng.choice(others)
-    if other not in references and rng.random() < source.unrelated_fraction:
-        yield TrainingPair(rng.choice(references), other, 0.0, "unrelated")
+            yield TrainingPair(answer, _nearest(answer, references), label, "sentence")
+    aliases = [pair for pair in combinations(references, 2) if pair[0].lower() != pair[1].lower()]
+    for first, second in rng.sample(aliases, min(source.aliases, len(aliases))):
+        yield TrainingPair(first, second, 1.0, "references")
+    for choose, count in ((others.neighbour, source.neighbours), (others.unrelated, source.unrelated)):
+        for reference in rng.sample(references, min(count, len(references))):
+            other = choose(reference, rows[0]["question"])
+            if other is not None:
+                yield TrainingPair(reference, other, 0.0, "references")
+
+
+class _Others:
+    """References of other questions than the one at hand."""
+
+    def __init__(
+        self,
+        questions: Mapping[str, Sequence[str]],
+        learnt: Sequence[str],
+        nearest: Nearest,
+        rng: random.Random,
+    ) -> None:
+        self.rng = rng
+        self._learnt = learnt
+        self._nearest = nearest
+        self._questions: dict[str, set[str]] = {}
+        for question, references in questions.items():
+            for reference in references:
+                self._questions.setdefault(reference.lower(), set()).add(question)
+
+    def unrelated(self, reference: str, question: str) -> str | None:
+        other = self.rng.choice(self._learnt)
+        return None if question in self._questions[other.lower()] else other
+
+    def neighbour(self, reference: str, question: str) -> str | None:
+        near = [
+            other
+            for other in self._nearest.get(reference, ())
+            if question not in self._questions[other.lower()] and string_features((reference, other)).contained < 0.5
+        ]
+        return self.rng.choice(near[:_NEAREST]) if near else None
 
 
 class _StudentAnswer(NamedTuple):
@@ -409,12 +481,11 @@ def same_date(rng: random.Random, references: Sequence[str]) -> Made:
         The pair, label 1 for two full forms, 0.55 for a part.
     """
     day, month, year = _date(rng)
-    # "1th" and "22th" are in the data of qa-scoring-sas-en-1; a correct suffix would change nothing else
     full = [
         f"{month} {day}, {year}",
         f"{day} {month} {year}",
         f"{month[:3]} {day}, {year}",
-        f"the {day}th of {month} {year}",
+        f"the {day}{_ordinal_suffix(day)} of {month} {year}",
     ]
     part = [f"{month} {year}", str(year), f"in {year}"]
     if rng.random() < 0.6:
@@ -504,6 +575,10 @@ def qualified_amount(rng: random.Random, references: Sequence[str]) -> Made:
     amount = f"{number} {rng.choice(_UNITS)}"
     other = [f"about {amount}", str(number), f"around {number}", f"over {amount}", f"approximately {amount}"]
     return amount, rng.choice(other), 0.8
+
+
+def _ordinal_suffix(day: int) -> str:
+    return {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th") if day // 10 != 1 else "th"
 
 
 def _date(rng: random.Random) -> tuple[int, str, int]:

@@ -1,0 +1,332 @@
+"""The embedded model: an encoder reads both answers, their tokens are matched, and a small head scores the matches.
+
+Matching is greedy, as in BERTScore (Zhang et al. 2020, section 3): each token takes its most similar token of the other
+answer. What the matches in every layer, and what the two strings share, say about similarity is learnt; in some layers
+the space in which tokens are matched is learnt, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from qa_scoring.signature import Value
+from qa_scoring.similarity.pairs import Pair, PairScores, Progress
+from qa_scoring.similarity.strings import StringFeatures, string_features
+
+FEATURES_PER_LAYER = 5
+TOKENS_PER_BATCH = 4096  # padded
+_PAIRS_AT_ONCE = 1024
+_TOKENS_AT_ONCE = 32_768  # whose states of all layers are kept: about 350 MB for seven layers of 384 dimensions
+_NEVER = -1e4
+_LARGEST_DEVIATION = 6.0  # standard deviations: one odd feature does not decide a score
+
+
+class TextStates(NamedTuple):
+    """What the encoder makes of a text.
+
+    Args:
+        tokens: Shape (layers, tokens, dimensions), of length 1: the text's own tokens, in the embeddings and in the
+            output of every layer.
+        mean: Shape (layers, dimensions), of length 1: the mean over all tokens, [CLS] and [SEP] included.
+        truncated: Whether the text was cut.
+    """
+
+    tokens: Tensor
+    mean: Tensor
+    truncated: bool
+
+
+class Tokens(NamedTuple):
+    """The tokens of n texts.
+
+    Args:
+        values: Shape (layers, n, tokens, dimensions), padded.
+        own: Shape (n, tokens), which of them are there.
+    """
+
+    values: Tensor
+    own: Tensor
+
+
+class Reading(NamedTuple):
+    """What was read of n pairs.
+
+    Args:
+        rows: Their places.
+        features: Shape (n, size).
+        first: States of the one side.
+        second: States of the other side.
+    """
+
+    rows: list[int]
+    features: Tensor
+    first: list[TextStates]
+    second: list[TextStates]
+
+
+class PairReader:
+    """Describes pairs of texts by what their tokens, read by an encoder, have in common.
+
+    Args:
+        encoder: A transformers encoder, in evaluation mode.
+        tokenizer: Its fast tokenizer.
+        max_length: Longest text, in tokens.
+        batch_size: Texts and pairs per batch; None fills batches by tokens.
+    """
+
+    def __init__(self, encoder: Any, tokenizer: Any, *, max_length: int, batch_size: int | None = None) -> None:
+        self._encoder = encoder
+        self._tokenizer = tokenizer
+        self._batch_size = batch_size
+        self.max_length = max_length
+        self.dtype = str(encoder.dtype).removeprefix("torch.")
+        self.size = FEATURES_PER_LAYER * (encoder.config.num_hidden_layers + 1) + len(StringFeatures._fields)
+
+    def read(self, pairs: Sequence[Pair], progress: Progress) -> Iterator[Reading]:
+        """Describe pairs; every distinct text of about a thousand pairs is encoded once.
+
+        Args:
+            pairs: The pairs.
+            progress: Wraps the work, for a progress bar.
+
+        Yields:
+            Readings of some pairs each. Features are, per layer, the cosine of the mean vectors, token matching as
+            F1, the larger and the smaller of precision and recall, and the cosine of the worst matched token; then
+            the string features.
+        """
+        for rows in progress(list(self._parts(pairs))):
+            states = self.encode(sorted({text for row in rows for text in pairs[row]}))
+            lengths = [sum(states[text].tokens.shape[1] for text in pairs[row]) for row in rows]
+            for batch in self._batches(rows, lengths):
+                chosen = [pairs[row] for row in batch]
+                first, second = ([states[pair[side]] for pair in chosen] for side in (0, 1))
+                strings = torch.tensor([string_features(pair) for pair in chosen])
+                with torch.inference_mode():
+                    vectors = [torch.stack([text.mean for text in side], dim=1) for side in (first, second)]
+                    matched = match(pad(first), pad(second), *vectors)
+                yield Reading(batch, torch.cat([matched.cpu(), strings], dim=1), first, second)
+
+    def encode(self, texts: Sequence[str]) -> dict[str, TextStates]:
+        """Encode distinct texts.
+
+        Args:
+            texts: The texts.
+
+        Returns:
+            Their states.
+        """
+        encoded = self._tokenizer(list(texts), truncation=True, max_length=self.max_length)
+        cut = [bool(encoding.overflowing) for encoding in encoded.encodings]
+        lengths = [len(ids) for ids in encoded["input_ids"]]
+        states: dict[str, TextStates] = {}
+        for rows in self._batches(range(len(texts)), lengths):
+            batch = self._tokenizer.pad(
+                {name: [encoded[name][row] for row in rows] for name in encoded}, return_tensors="pt"
+            ).to(self._encoder.device)
+            with torch.inference_mode():
+                layers = torch.stack(self._encoder(**batch, output_hidden_states=True).hidden_states).float()
+            for place, row in enumerate(rows):
+                own = layers[:, place, : lengths[row]]
+                # a text of control characters only has no tokens of its own: its [SEP] stands for it
+                tokens = own[:, 1:-1] if lengths[row] > 2 else own[:, 1:]
+                states[texts[row]] = TextStates(
+                    functional.normalize(tokens, dim=-1), functional.normalize(own.mean(1), dim=-1), cut[row]
+                )
+        return states
+
+    def _parts(self, pairs: Sequence[Pair]) -> Iterator[list[int]]:
+        """Yield the rows in parts whose states fit into memory."""
+        part: list[int] = []
+        tokens = 0
+        for row, pair in enumerate(pairs):
+            longest = sum(min(self.max_length, len(text.encode()) + 2) for text in pair)
+            if part and (len(part) == _PAIRS_AT_ONCE or tokens + longest > _TOKENS_AT_ONCE):
+                yield part
+                part, tokens = [], 0
+            part.append(row)
+            tokens += longest
+        if part:
+            yield part
+
+    def _batches(self, rows: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
+        """Yield rows of similar length, longest first."""
+        batch: list[int] = []
+        limit = 0
+        for place in sorted(range(len(rows)), key=lambda place: -lengths[place]):
+            if len(batch) == limit:
+                if batch:
+                    yield batch
+                batch = []
+                limit = self._batch_size or max(1, TOKENS_PER_BATCH // max(1, lengths[place]))
+            batch.append(rows[place])
+        if batch:
+            yield batch
+
+
+class Head(nn.Module):
+    """Turns what was read of a pair into the logit of its similarity.
+
+    Args:
+        size: Number of features that are read.
+        dimensions: Dimensions of a token's state.
+        layers: Numbers of the layers, 0 being the embeddings, whose tokens are matched once more in a learnt space:
+            a token x becomes x + U D x.
+        rank: Rows of D and columns of U.
+        hidden: Size of the hidden layer.
+        dropout: Part of the hidden layer, and half as much of the tokens' states, that is dropped while training.
+    """
+
+    layers: Tensor
+    mean: Tensor
+    deviation: Tensor
+
+    def __init__(
+        self, size: int, dimensions: int, *, layers: Sequence[int], rank: int, hidden: int, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.register_buffer("layers", torch.tensor(layers, dtype=torch.int64))
+        self.down = nn.Parameter(torch.randn(len(layers), dimensions, rank) * 0.02)
+        self.up = nn.Parameter(torch.zeros(len(layers), rank, dimensions))
+        self.token_weights = nn.Parameter(torch.zeros(len(layers), dimensions))
+        total = size + FEATURES_PER_LAYER * len(layers)
+        self.register_buffer("mean", torch.zeros(total))
+        self.register_buffer("deviation", torch.ones(total))
+        self.linear = nn.Linear(total, 1)
+        self.hidden = nn.Linear(total, hidden)
+        self.token_dropout = nn.Dropout(dropout / 2)
+        self.dropout = nn.Dropout(dropout)
+        self.output = nn.Linear(hidden, 1)
+
+    def forward(self, features: Tensor, first: Tokens, second: Tokens) -> Tensor:
+        """Return n logits.
+
+        Args:
+            features: Shape (n, size).
+            first: Tokens of the one side, in ``layers``.
+            second: Tokens of the other side.
+
+        Returns:
+            Shape (n,).
+        """
+        standard = (torch.cat([features, self.rematch(first, second)], dim=1) - self.mean) / self.deviation
+        standard = standard.clamp(-_LARGEST_DEVIATION, _LARGEST_DEVIATION)
+        bent = self.output(self.dropout(functional.gelu(self.hidden(standard))))
+        logits: Tensor = (self.linear(standard) + bent).squeeze(-1)
+        return logits
+
+    def rematch(self, first: Tokens, second: Tokens) -> Tensor:
+        """Match tokens in the learnt space.
+
+        Args:
+            first: Tokens of the one side, in ``layers``.
+            second: Tokens of the other side.
+
+        Returns:
+            Shape (n, 5 · layers), as ``match``; tokens weigh as their states say.
+        """
+        sides, weights, vectors = [], [], []
+        for tokens in (first, second):
+            moved = tokens.values + self.token_dropout(tokens.values) @ self.down[:, None] @ self.up[:, None]
+            sides.append(Tokens(functional.normalize(moved, dim=-1), tokens.own))
+            logits = (tokens.values @ self.token_weights[:, None, :, None]).squeeze(-1)
+            weights.append(logits.masked_fill(~tokens.own, _NEVER).softmax(-1))
+            vectors.append(functional.normalize((moved * tokens.own[..., None]).sum(2), dim=-1))
+        return match(sides[0], sides[1], vectors[0], vectors[1], weights[0], weights[1])
+
+
+class InteractionScorer:
+    """Scores pairs with an encoder and a trained head; the order of the two texts does not matter.
+
+    Args:
+        reader: Reads pairs.
+        head: The trained head, in evaluation mode, where the encoder is.
+        facts: What the signature says of the model.
+    """
+
+    def __init__(self, reader: PairReader, head: Head, *, facts: Mapping[str, Value]) -> None:
+        self._reader = reader
+        self._head = head
+        self.facts: Mapping[str, Value] = {
+            "scorer": "cross-encoder",
+            **facts,
+            "dtype": reader.dtype,
+            "activation": "sigmoid",
+            "max_length": reader.max_length,
+        }
+
+    def score(self, pairs: Sequence[Pair], progress: Progress) -> PairScores:
+        """Score pairs."""
+        scores = np.empty(len(pairs))
+        truncated = np.empty(len(pairs), dtype=np.bool_)
+        layers = self._head.layers.tolist()
+        for rows, features, first, second in self._reader.read(pairs, progress):
+            with torch.inference_mode():
+                logits = self._head(features.to(self._head.mean.device), pad(first, layers), pad(second, layers))
+            scores[rows] = torch.sigmoid(logits.double()).cpu().numpy()
+            truncated[rows] = [one.truncated or other.truncated for one, other in zip(first, second, strict=True)]
+        return PairScores(scores, truncated)
+
+
+def match(
+    first: Tokens,
+    second: Tokens,
+    first_vectors: Tensor,
+    second_vectors: Tensor,
+    first_weights: Tensor | None = None,
+    second_weights: Tensor | None = None,
+) -> Tensor:
+    """Match the tokens of n pairs.
+
+    Args:
+        first: Tokens of the one side, of length 1.
+        second: Tokens of the other side.
+        first_vectors: Shape (layers, n, dimensions), of length 1: one vector per text.
+        second_vectors: Likewise.
+        first_weights: Shape (layers, n, tokens): what a token's match counts; None for the same each.
+        second_weights: Likewise.
+
+    Returns:
+        Shape (n, 5 · layers): per layer the cosine of the vectors, token matching as F1, the larger and the smaller of
+        precision and recall, and the cosine of the worst matched token of either side.
+    """
+    similarity = first.values @ second.values.transpose(2, 3)
+    similarity = similarity.masked_fill(~(first.own[:, :, None] & second.own[:, None, :]), -1.0)
+    best, other_best = similarity.amax(3), similarity.amax(2)
+    precision, recall = (
+        (cosines * (own / own.sum(1, keepdim=True) if weights is None else weights)).sum(2)
+        for cosines, own, weights in ((best, first.own, first_weights), (other_best, second.own, second_weights))
+    )
+    worst, other_worst = (
+        cosines.masked_fill(~own, 1.0).amin(2) for cosines, own in ((best, first.own), (other_best, second.own))
+    )
+    columns = [
+        (first_vectors * second_vectors).sum(-1),
+        2 * precision * recall / (precision + recall).clamp(min=0.05),
+        torch.maximum(precision, recall),
+        torch.minimum(precision, recall),
+        torch.minimum(worst, other_worst),
+    ]
+    return torch.stack(columns, dim=-1).transpose(0, 1).flatten(1)
+
+
+def pad(texts: Sequence[TextStates], layers: Sequence[int] | None = None) -> Tokens:
+    """Put the tokens of texts into one tensor.
+
+    Args:
+        texts: The texts.
+        layers: Which layers; None for all.
+
+    Returns:
+        The tokens, padded to the longest.
+    """
+    chosen = [text.tokens if layers is None else text.tokens[layers] for text in texts]
+    values = nn.utils.rnn.pad_sequence([tokens.transpose(0, 1) for tokens in chosen], batch_first=True)
+    lengths = torch.tensor([tokens.shape[1] for tokens in chosen], device=values.device)
+    own = torch.arange(values.shape[1], device=values.device)[None] < lengths[:, None]
+    return Tokens(values.permute(2, 0, 1, 3), own)
