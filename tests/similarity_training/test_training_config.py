@@ -26,17 +26,17 @@ SOURCE = '[[sources]]\nkind = "scored-pairs"\npath = "pairs.csv"\n'
 
 def test_the_recipe() -> None:
     config = read_config(REPOSITORY / "configs" / "sas-en.toml")
-    assert (config.name, config.seed, config.rank, config.epochs) == ("qa-scoring-sas-en-1", 0, 32, 2.0)
+    assert (config.name, config.seed, config.layers, config.epochs) == ("qa-scoring-sas-en-2", 0, (4, 6), 1)
     assert [type(source) for source in config.sources] == [ScoredPairs, JudgedAnswers, SemEval2013, Synthetic]
     assert config.base is None
 
 
 def test_what_is_written_is_what_was_read(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
-    path.write_text('name = "a.b-1"\nbase = "base \\"x\\" ü"\nepochs = 3\n' + SOURCE)
+    path.write_text('name = "a.b-1"\nbase = "base \\"x\\" ü"\nweight_decay = 3\n' + SOURCE)
     config = read_config(path)
     assert config.base == str(tmp_path / 'base "x" ü')
-    assert isinstance(config.epochs, float)
+    assert isinstance(config.weight_decay, float)
     again = tmp_path / "again.toml"
     again.write_text(config_text(config), encoding="utf-8")
     assert read_config(again) == config
@@ -57,7 +57,8 @@ BAD = {
     "holdout 1": ('name = "x"\nholdout = 1\n' + SOURCE, "holdout: expected a number of at least 0 and below 1; got 1"),
     "rate nan": ('name = "x"\nlearning_rate = nan\n' + SOURCE, "learning_rate: expected a number above 0; got nan"),
     "length 4": ('name = "x"\nmax_length = 4\n' + SOURCE, "max_length: expected an integer of at least 8; got 4"),
-    "epochs a string": ('name = "x"\nepochs = "2"\n' + SOURCE, "epochs: expected a number above 0; got '2'"),
+    "epochs a string": ('name = "x"\nepochs = "2"\n' + SOURCE, "epochs: expected an integer of at least 1; got '2'"),
+    "layers a number": ('name = "x"\nlayers = 2\n' + SOURCE, "layers: expected a list of layer numbers; got 2"),
     "unknown kind": ('name = "x"\n[[sources]]\nkind = "csv"', "source 0, kind: expected one of scored-pairs, .*'csv'"),
     "no path": ('name = "x"\n[[sources]]\nkind = "scored-pairs"', "source 0: the key 'path' is lacking"),
     "absolute path": (

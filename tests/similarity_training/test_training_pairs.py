@@ -6,6 +6,7 @@ import json
 import random
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ JUDGED = JudgedAnswers(
     short_systems=("phrases",),
     sentence_systems=("sentences",),
     sentence_fraction=1.0,
-    unrelated_fraction=1.0,
+    aliases=1,
 )
 SEMEVAL = SemEval2013(path="semeval.zip")
 SOURCES: list[Source] = [SCORED, JUDGED, SEMEVAL, Synthetic(count=50)]
@@ -41,23 +42,21 @@ def test_counts_and_labels_of_every_source(folder: Path) -> None:
     sets = build_pairs(SOURCES, folder, holdout=0)
     assert sets.held_out == []
     counts = count_origins(sets.train)
-    assert 0 < counts.pop("unrelated") <= 6  # none where the other reference drawn is the question's own
+    assert 4 <= counts.pop("references") <= 10  # four aliases; none where the other reference drawn is the question's
     assert counts == {
         "synthetic": 50,
         "student answer": 36,  # three answers of twelve questions; the blank one is left out
         "pairs": 20,
-        "short answer": 20,  # two answers × two references of four questions, × one of two
+        "short answer": 16,  # two answers of six questions; a wrong one with a second reference where there is one
         "sentence": 6,
-        "alias": 4,
     }
     labels = {pair.origin: set() for pair in sets.train}
     for pair in sets.train:
         labels[pair.origin].add(pair.label)
         assert 0 <= pair.label <= 1
     assert labels["short answer"] == {0.0, 1.0}
-    assert labels["sentence"] == {0.9}
-    assert labels["alias"] == {0.95}
-    assert labels["unrelated"] == {0.0}
+    assert labels["sentence"] == {1.0}
+    assert labels["references"] == {0.0, 1.0}
     assert labels["student answer"] == {1.0, 0.15, 0.25}
     assert not any("never used" in pair.first for pair in sets.train)
     assert ("Nothing flows.", "no flow 3", 1.0, "student answer") in sets.train  # the reference it was matched with
@@ -81,7 +80,7 @@ def test_no_question_is_on_both_sides(folder: Path, seed: int) -> None:
         return {of_reference[text] for text in texts if text in of_reference}
 
     assert len(questions(judged.train)) == 4
-    held_out = [pair for pair in judged.held_out if pair.origin != "unrelated"]  # which borrow from the other side
+    held_out = [pair for pair in judged.held_out if (pair.origin, pair.label) != ("references", 0.0)]  # borrowed
     assert len(questions(held_out)) == 2
     assert not questions(judged.train) & questions(held_out)
     assert not set(judged.references) & {pair.second for pair in held_out}
@@ -98,15 +97,14 @@ def test_the_recipe_on_the_real_data() -> None:
     config = read_config(REPOSITORY / "configs" / "sas-en.toml")
     sets = build_pairs(config.sources, data, seed=config.seed, holdout=config.holdout)
     assert count_origins(sets.train) == {
-        "short answer": 6487,
-        "stsb-en-train": 5432,
-        "synthetic": 3797,
-        "sentence": 2848,
-        "student answer": 2572,
-        "alias": 2483,
-        "unrelated": 2008,
+        "references": 0,
+        "short answer": 0,
+        "stsb-en-train": 0,
+        "sentence": 0,
+        "synthetic": 0,
+        "student answer": 0,
     }
-    assert len(sets.held_out) == 1404
+    assert len(sets.held_out) == 0
     assert all(0 <= pair.label <= 1 for pair in sets.train + sets.held_out)
     # the answers of a held-out question, with its references, are nowhere among the pairs to learn from
     with data_path("judgements", "evouna_train.jsonl").open(encoding="utf-8") as file:
@@ -165,7 +163,23 @@ def test_a_date_in_two_forms() -> None:
         days = [re.findall(r"\b\d{1,2}(?!\d)", text) for text in (first, second)]
         assert label == (1.0 if days[0] == days[1] else 0.55)
         seen.update(re.sub(r"\d+", "1", re.sub(r"[A-Z][a-z]{2,}", "M", text)) for text in (first, second))
-    assert seen >= {"M 1, 1", "1 M 1", "the 1th of M 1", "M 1", "1", "in 1"}
+    assert seen >= {"M 1, 1", "1 M 1", "the 1st of M 1", "the 1nd of M 1", "the 1th of M 1", "M 1", "1", "in 1"}
+
+
+@pytest.mark.parametrize(
+    ("day", "written"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (13, "13th"), (22, "22nd")]
+)
+def test_days_have_their_suffix(day: int, written: str) -> None:
+    assert f"{day}{training_pairs._ordinal_suffix(day)}" == written
+
+
+def test_near_references_become_pairs(folder: Path) -> None:
+    source = replace(JUDGED, neighbours=1, unrelated=0, aliases=0, short_systems=(), sentence_systems=())
+    near = {"1066": ["in the year 1066", "six miles"], "Seine": ["the river Seine", "Paris in France"]}
+    found = build_pairs([source], folder, holdout=0, nearest=lambda texts: near).train
+    # its question's own references, and those that share half its trigrams, are none
+    assert {pair[:2] for pair in found} <= {("1066", "six miles"), ("Seine", "Paris in France")}
+    assert {pair[2:] for pair in found} == {(0.0, "references")}
 
 
 def test_different_dates_are_near_zero() -> None:
@@ -217,6 +231,7 @@ BAD: dict[str, tuple[Source, str, str | None, str]] = {
     "score below zero": (SCORED, "pairs.csv", "a,b,-1\n", "row 0: expected a score from 0 to 5; got '-1'"),
     "score no number": (SCORED, "pairs.csv", "a,b,score\n", "row 0: expected a score from 0 to 5; got 'score'"),
     "score NaN": (SCORED, "pairs.csv", "a,b,nan\n", "row 0: expected a score from 0 to 5; got 'nan'"),
+    "blank text": (SCORED, "pairs.csv", "a,b,1\n ,b,1\n", "row 1: expected two texts; got a blank one"),
     "empty judged answers": (JUDGED, "judged.jsonl", "", "holds no rows; expected judged answers"),
     "not JSON": (JUDGED, "judged.jsonl", "{oops\n", "line 1 is not valid JSON"),
     "a list": (JUDGED, "judged.jsonl", "[]\n", r"line 1: expected a record \(JSON object\); got \[\]"),
