@@ -57,7 +57,7 @@ def score_sas(
         references: n references, likewise; an empty list of answers is an unanswerable question.
         scorer: ``"cross-encoder"`` or ``"bi-encoder"``.
         model: A name of ``qa_scoring.similarity.models``, a Hub id or a local folder; None is the embedded
-            cross-encoder for English, which this version does not ship yet.
+            one, for English.
         revision: Branch, tag or commit on the Hub.
         language: Code, name or tag of the answers' language; the embedded model reads English only.
         aggregate: Over several references: ``"max"`` or ``"mean"``.

@@ -10,9 +10,9 @@ import qa_scoring.rows
 import qa_scoring.sas
 
 _DESCRIPTION = """\
-Semantic Answer Similarity: how close in meaning is a predicted answer to the gold answers, from 0 to 1. A
-cross-encoder reads prediction and gold together; a bi-encoder compares their vectors. No model ships with this version:
-name one on the Hub, or a local folder.
+Semantic Answer Similarity: how close in meaning is a predicted answer to the gold answers, from 0 to 1. A model for
+English ships with the package; any cross-encoder (which reads prediction and gold together) or bi-encoder (which
+compares their vectors) on the Hub or in a local folder serves as well.
 """
 
 _CITATION = """\
@@ -31,8 +31,9 @@ Args:
     references: n references: records with 'id' and 'answers' ({'text': [...]} or a list of {'text': ...}), n strings,
         n lists of strings, a mapping by id, or a whole SQuAD data set. No answers: an unanswerable question.
     scorer (str): 'cross-encoder' (default) or 'bi-encoder'.
-    model (str): 'stsb-roberta-large' (the paper's, English), 'gbert-large-sts' (German), 'multilingual' (bi-encoder),
-        any Hub id, or a local folder; default: the configuration the metric was loaded with.
+    model (str): 'embedded' (English), 'stsb-roberta-large' (the paper's, English), 'gbert-large-sts' (German),
+        'multilingual' (bi-encoder), any Hub id, or a local folder. Default: the configuration the metric was loaded
+        with, else the embedded one.
     revision (str): branch, tag or commit on the Hub.
     language (str): code, name or tag of the answers' language. Default 'en'.
     aggregate (str): over several references: 'max' (default) or 'mean'.
@@ -55,8 +56,11 @@ Returns:
     (0 and None for a subset without rows); 'truncated', 'truncated_ids': answers that were cut to fit the model. Two
     empty answers have similarity 1, an empty and another one 0; neither reaches the model.
 Examples:
-    >>> metric = evaluate.load("sas_metric", "cross-encoder/stsb-roberta-large")  # doctest: +SKIP
-    >>> result = metric.compute(predictions=["30 percent"], references=[["thirty per cent"]])  # doctest: +SKIP
+    >>> import qa_scoring
+    >>> metric = evaluate.load(qa_scoring.metric_path("sas_metric"))
+    >>> result = metric.compute(predictions=["6 miles"], references=[["six miles"]])
+    >>> result["sas"] > 0.7
+    True
 """
 
 

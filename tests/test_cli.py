@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -249,6 +250,19 @@ def test_demo_scores_twelve_languages() -> None:
     for code in ("en", "de", "fr", "tr", "ru", "ar", "hi", "vi", "zh", "ja", "ko", "th"):
         assert f"  {code} " in table
     assert "best f1" in table
+
+
+def test_demo_scores_meaning_on_the_embedded_model() -> None:
+    pytest.importorskip("torch")
+    table = ok("demo").partition("sas_metric,")[2]
+    scores = {
+        cells[0].strip(): [float(cell) for cell in cells[2:]]
+        for cells in (re.split(r"\s{2,}", line.strip()) for line in table.splitlines())
+        if len(cells) == 5 and cells[2] in ("0.00", "1.00")
+    }
+    assert scores["6 miles"][:2] == [0.0, 0.5]
+    assert scores["6 miles"][2] > 0.6 > 0.3 > scores["a good harvest"][2]
+    assert "model:qa-scoring-sas-en-2" in table
 
 
 def test_help_and_version() -> None:

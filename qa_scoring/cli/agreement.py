@@ -22,7 +22,7 @@ COMPUTED = ("exact", "f1", "sas")
     "--second", default="answer2", show_default=True, metavar="COLUMN", help="Column with the second answers."
 )
 @click.option("--language", "-l", default="en", show_default=True, help="Language of the answers.")
-@click.option("--model", metavar="NAME", help="Of sas: name, Hub id or local folder; none ships with this version.")
+@click.option("--model", metavar="NAME", help="Of sas: name, Hub id or local folder.  [default: the embedded one]")
 @click.option("--scorer", default="cross-encoder", show_default=True, help="Of sas: cross-encoder or bi-encoder.")
 @click.option("--symmetric", is_flag=True, help="Of sas: average both orders of a pair.")
 @click.option("--confidence-level", type=float, default=0.95, show_default=True)

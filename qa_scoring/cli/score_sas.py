@@ -12,7 +12,7 @@ from qa_scoring.cli.score import run, shared_options
 @click.command(name="sas_metric")
 @shared_options
 @click.option("--scorer", default="cross-encoder", show_default=True, help="cross-encoder or bi-encoder.")
-@click.option("--model", metavar="NAME", help="Name, Hub id or local folder; none ships with this version.")
+@click.option("--model", metavar="NAME", help="Name, Hub id or local folder.  [default: the embedded one]")
 @click.option("--revision", metavar="REVISION", help="Branch, tag or commit on the Hub.")
 @click.option("--language", "-l", default="en", show_default=True, help="Language of the answers.")
 @click.option("--aggregate", default="max", show_default=True, help="Over several references: max or mean.")

@@ -51,7 +51,7 @@ def string_features(pair: Pair) -> StringFeatures:
     Example:
         >>> found = string_features(("the Seine", "Seine"))
         >>> found.token_f1, round(found.trigrams, 2)
-        (1.0, 0.67)
+        (1.0, 0.62)
     """
     first, second = (text.lower() for text in pair)
     words, other_words = _words(first), _words(second)

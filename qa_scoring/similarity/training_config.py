@@ -231,7 +231,7 @@ def config_facts(config: TrainingConfig) -> dict[str, Any]:
     Example:
         >>> facts = config_facts(TrainingConfig(name="tiny", sources=(Synthetic(count=3),)))
         >>> facts["rank"], facts["sources"]
-        (32, [{'kind': 'synthetic', 'count': 3}])
+        (128, [{'kind': 'synthetic', 'count': 3}])
     """
     names = {kind: name for name, kind in KINDS.items()}
     return {

@@ -1,7 +1,6 @@
 """Loading: one clear error for everything that cannot be loaded or used, and one object for one set of arguments.
 
-The embedded model is put together from a random adapter on the real base model, and held against the same sum
-written out with ``peft``'s formula on ``AutoModel``'s weights.
+What the embedded model's parts compute is tested in test_interaction.py.
 """
 
 from __future__ import annotations

@@ -96,15 +96,16 @@ def test_the_recipe_on_the_real_data() -> None:
     data_path("sts", "stsb-en-train.csv")
     config = read_config(REPOSITORY / "configs" / "sas-en.toml")
     sets = build_pairs(config.sources, data, seed=config.seed, holdout=config.holdout)
+    # the run itself also pairs references that the base model finds near, which changes what is drawn after them
     assert count_origins(sets.train) == {
-        "references": 0,
-        "short answer": 0,
-        "stsb-en-train": 0,
-        "sentence": 0,
-        "synthetic": 0,
-        "student answer": 0,
+        "references": 7910,
+        "short answer": 4351,
+        "stsb-en-train": 5274,
+        "sentence": 2279,
+        "synthetic": 2221,
+        "student answer": 985,
     }
-    assert len(sets.held_out) == 0
+    assert len(sets.held_out) == 2022
     assert all(0 <= pair.label <= 1 for pair in sets.train + sets.held_out)
     # the answers of a held-out question, with its references, are nowhere among the pairs to learn from
     with data_path("judgements", "evouna_train.jsonl").open(encoding="utf-8") as file:
