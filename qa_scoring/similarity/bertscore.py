@@ -24,7 +24,7 @@ from qa_scoring.similarity.pairs import Pair, PairScores, Progress
 # Batches are sorted by length inside windows of so many tokens: most vectors are used and dropped within one.
 _TOKENS_PER_WINDOW = 32 * TOKENS_PER_BATCH
 
-# The layer that bert-score 0.3.13 reads of encoders (its model2layers): the best for WMT16 translations.
+# The layer that bert-score 0.3.13 reads of encoders (its model2layers), tuned on judgements of translations.
 # fmt: off
 TUNED_LAYERS = {
     "bert-base-uncased": 9, "bert-large-uncased": 18, "bert-base-cased-finetuned-mrpc": 9,

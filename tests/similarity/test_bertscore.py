@@ -1,8 +1,9 @@
 """BERTScore, held against the published package and against the paper's formulas written out as loops.
 
-The package ``bert-score`` 0.3.13 works with transformers 4 (tried with 4.57.6), and is compared where it is installed
-and works. It is asked for one pair at a time: in a batch it fills the shorter texts with tokens of cosine 0, which
-then are the best match of a token that has none above 0.
+The package ``bert-score`` 0.3.13 is compared where it is installed. With transformers 4.57.6 it works; with 5.23.0 it
+fails on blank texts, which reach no model here, and no longer reads RoBERTa's first word as one inside a text. It is
+asked for one pair at a time: in a batch it fills the shorter texts with tokens of cosine 0, which then are the best
+match of a token that has none above 0.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from click.testing import CliRunner
 import qa_scoring
 from qa_scoring import InputError, MissingPackageError
 from qa_scoring.cli import main
+from qa_scoring.extras import distribution_version
 from qa_scoring.sas import score_sas
 from qa_scoring.similarity import bertscore
 from qa_scoring.similarity.base_model import base_model_folder
@@ -77,14 +79,12 @@ def plain(folder: Path, layer: int, pairs: list[Pair], *, prefix: str = "") -> l
 
 def published(folder: Path, layer: int, pairs: list[Pair]) -> np.ndarray:
     """F1 of ``bert-score``, pair by pair, clipped to [0, 1]; skips where it is not installed or does not work."""
-    package = pytest.importorskip("bert_score", reason="needs bert-score (and transformers 4)")
+    package = pytest.importorskip("bert_score", reason="needs bert-score", exc_type=ImportError)
     try:
         scorer = package.BERTScorer(model_type=str(folder), num_layers=layer, device="cpu")
         return np.array([scorer.score([first], [second])[2].item() for first, second in pairs]).clip(0.0, 1.0)
-    except (AttributeError, TypeError, ValueError, ImportError, OverflowError) as error:
-        import transformers
-
-        pytest.skip(f"bert-score does not work with transformers {transformers.__version__}: {error}")
+    except (AttributeError, TypeError, ValueError) as error:  # of another generation of transformers
+        pytest.skip(f"bert-score does not work with transformers {distribution_version('transformers')}: {error}")
 
 
 ENCODERS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -201,11 +201,13 @@ def test_roberta_reads_the_first_word_as_any_other(byte_level: Path) -> None:
     ours = scores(byte_level, pairs)
     np.testing.assert_allclose(ours, plain(byte_level, 1, pairs, prefix=" "), rtol=0, atol=1e-5)
     assert np.abs(ours - plain(byte_level, 1, pairs)).max() > 0.01
+    if distribution_version("transformers").startswith("5."):
+        pytest.skip("bert-score reads RoBERTa as published with transformers 4 only")
     np.testing.assert_allclose(ours, published(byte_level, 1, pairs), rtol=0, atol=1e-4)
 
 
 def test_layers_of_known_models_are_those_of_bert_score() -> None:
-    table = pytest.importorskip("bert_score.utils", reason="needs bert-score").model2layers
+    table = pytest.importorskip("bert_score.utils", reason="needs bert-score", exc_type=ImportError).model2layers
     assert {name: table[name] for name in TUNED_LAYERS} == TUNED_LAYERS
 
 
