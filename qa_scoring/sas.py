@@ -31,6 +31,7 @@ def score_sas(
     scorer: str = "cross-encoder",
     model: str | None = None,
     revision: str | None = None,
+    layer: int | None = None,
     language: str = "en",
     aggregate: str = "max",
     symmetric: bool = False,
@@ -55,10 +56,11 @@ def score_sas(
     Args:
         predictions: n predictions, in any form of ``qa_scoring.records``.
         references: n references, likewise; an empty list of answers is an unanswerable question.
-        scorer: ``"cross-encoder"`` or ``"bi-encoder"``.
+        scorer: ``"cross-encoder"``, ``"bi-encoder"`` or ``"bertscore"``.
         model: A name of ``qa_scoring.similarity.models``, a Hub id or a local folder; None is the embedded
             one, for English.
         revision: Branch, tag or commit on the Hub.
+        layer: Which layer BERTScore reads, from 0; None takes the one that is known to suit the model.
         language: Code, name or tag of the answers' language; the embedded model reads English only.
         aggregate: Over several references: ``"max"`` or ``"mean"``.
         symmetric: Whether to average both orders of a pair (cross-encoders read them differently).
@@ -100,6 +102,7 @@ def score_sas(
         scorer,
         chosen,
         revision=revision,
+        layer=layer,
         activation=activation,
         batch_size=batch_size,
         device=device,
@@ -166,10 +169,10 @@ def choose_model(model: str | None, scorer: str, language: str) -> str:
         'embedded'
     """
     code = find_language(language).code
-    if model is None and scorer == "bi-encoder":
+    if model is None and scorer in ("bi-encoder", "bertscore"):
+        names = " or ".join(f"model={name!r}" for name, named in NAMED_MODELS.items() if named.scorer == scorer)
         raise InputError(
-            "scorer='bi-encoder' has no model that ships with the package. Pass model='multilingual', a Hub id or a "
-            "folder."
+            f"scorer={scorer!r} has no model that ships with the package. Pass {names}, a Hub id or a folder."
         )
     chosen = "embedded" if model is None else model
     named = NAMED_MODELS.get(chosen) if isinstance(chosen, str) else None
@@ -219,7 +222,10 @@ def _rows(
     aggregate: str,
     labels: list[str] | None,
 ) -> Rows:
-    by_reference = [[item if isinstance(item, float) else table[item][0] for item in row] for row in scored]
+    by_reference = [
+        [0.0 if missing else item if isinstance(item, float) else table[item][0] for item in row]
+        for row, missing in zip(scored, records.missing, strict=True)
+    ]
     truncated = [any(not isinstance(item, float) and table[item][1] for item in row) for row in scored]
     best = [max(range(len(row)), key=row.__getitem__) for row in by_reference]
     sas = np.array(
@@ -228,7 +234,6 @@ def _rows(
             for row, index in zip(by_reference, best, strict=True)
         ]
     )
-    sas[records.missing] = 0.0
     has_answer = np.fromiter(map(bool, records.references), dtype=np.bool_, count=len(records))
     answered = np.fromiter(map(bool, records.predictions), dtype=np.bool_, count=len(records))
     extra: dict[str, list[Any]] = {

@@ -11,8 +11,9 @@ import qa_scoring.sas
 
 _DESCRIPTION = """\
 Semantic Answer Similarity: how close in meaning is a predicted answer to the gold answers, from 0 to 1. A model for
-English ships with the package; any cross-encoder (which reads prediction and gold together) or bi-encoder (which
-compares their vectors) on the Hub or in a local folder serves as well.
+English ships with the package; any cross-encoder (which reads prediction and gold together), bi-encoder (which compares
+their vectors) or encoder for BERTScore (which matches the vectors of their tokens) serves as well, from the Hub or a
+local folder.
 """
 
 _CITATION = """\
@@ -30,11 +31,12 @@ Args:
         The empty string says that there is no answer.
     references: n references: records with 'id' and 'answers' ({'text': [...]} or a list of {'text': ...}), n strings,
         n lists of strings, a mapping by id, or a whole SQuAD data set. No answers: an unanswerable question.
-    scorer (str): 'cross-encoder' (default) or 'bi-encoder'.
+    scorer (str): 'cross-encoder' (default), 'bi-encoder' or 'bertscore'.
     model (str): 'embedded' (English), 'stsb-roberta-large' (the paper's, English), 'gbert-large-sts' (German),
-        'multilingual' (bi-encoder), any Hub id, or a local folder. Default: the configuration the metric was loaded
-        with, else the embedded one.
+        'multilingual' (bi-encoder), 'bertscore-vanilla', 'bertscore-trained', any Hub id, or a local folder. Default:
+        the configuration the metric was loaded with, else the embedded one.
     revision (str): branch, tag or commit on the Hub.
+    layer (int): which layer BERTScore reads, from 0; default: the one that is known to suit the model.
     language (str): code, name or tag of the answers' language. Default 'en'.
     aggregate (str): over several references: 'max' (default) or 'mean'.
     symmetric (bool): average both orders of a pair. Default False.
@@ -87,6 +89,7 @@ class SemanticAnswerSimilarity(qa_scoring.hf.metric.AnswerMetric):
         scorer="cross-encoder",
         model=None,
         revision=None,
+        layer=None,
         language="en",
         aggregate="max",
         symmetric=False,
@@ -110,6 +113,7 @@ class SemanticAnswerSimilarity(qa_scoring.hf.metric.AnswerMetric):
                 scorer=scorer,
                 model=self._configured(model),
                 revision=revision,
+                layer=layer,
                 language=language,
                 aggregate=aggregate,
                 symmetric=symmetric,

@@ -23,7 +23,8 @@ COMPUTED = ("exact", "f1", "sas")
 )
 @click.option("--language", "-l", default="en", show_default=True, help="Language of the answers.")
 @click.option("--model", metavar="NAME", help="Of sas: name, Hub id or local folder.  [default: the embedded one]")
-@click.option("--scorer", default="cross-encoder", show_default=True, help="Of sas: cross-encoder or bi-encoder.")
+@click.option("--scorer", default="cross-encoder", show_default=True, help="Of sas: or bi-encoder, bertscore.")
+@click.option("--layer", type=int, metavar="N", help="Of sas: the layer that bertscore reads.")
 @click.option("--symmetric", is_flag=True, help="Of sas: average both orders of a pair.")
 @click.option("--confidence-level", type=float, default=0.95, show_default=True)
 @click.option("--n-resamples", type=int, default=1000, show_default=True, help="0: no intervals.")
@@ -39,6 +40,7 @@ def command(
     language: str,
     model: str | None,
     scorer: str,
+    layer: int | None,
     symmetric: bool,
     confidence_level: float,
     n_resamples: int,
@@ -67,7 +69,13 @@ def command(
     computed = overlap_scores(*pairs, language)
     if "sas" in metrics:
         computed["sas"] = similarity_scores(
-            *pairs, language=language, progress=progress_bar, model=model, scorer=scorer, symmetric=symmetric
+            *pairs,
+            language=language,
+            progress=progress_bar,
+            model=model,
+            scorer=scorer,
+            layer=layer,
+            symmetric=symmetric,
         )
     scores = {name: computed[name] for name in metrics}
     for name in columns:

@@ -11,9 +11,10 @@ from qa_scoring.cli.score import run, shared_options
 
 @click.command(name="sas_metric")
 @shared_options
-@click.option("--scorer", default="cross-encoder", show_default=True, help="cross-encoder or bi-encoder.")
+@click.option("--scorer", default="cross-encoder", show_default=True, help="cross-encoder, bi-encoder or bertscore.")
 @click.option("--model", metavar="NAME", help="Name, Hub id or local folder.  [default: the embedded one]")
 @click.option("--revision", metavar="REVISION", help="Branch, tag or commit on the Hub.")
+@click.option("--layer", type=int, metavar="N", help="Layer that bertscore reads; default: known for some models.")
 @click.option("--language", "-l", default="en", show_default=True, help="Language of the answers.")
 @click.option("--aggregate", default="max", show_default=True, help="Over several references: max or mean.")
 @click.option("--symmetric", is_flag=True, help="Average both orders of a pair.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,8 @@ import torch
 
 from qa_scoring.errors import InputError
 from qa_scoring.signature import Value
+from qa_scoring.similarity.batching import token_batches
 from qa_scoring.similarity.pairs import Pair, PairScores, Progress
-
-TOKENS_PER_BATCH = 4096  # padded tokens; short pairs come hundreds at a time, long ones a few
 
 
 class CrossEncoderScorer:
@@ -69,7 +68,7 @@ class CrossEncoderScorer:
         )
         lengths = [len(ids) for ids in encoded["input_ids"]]
         scores = np.empty(len(pairs))
-        for rows in progress(list(self._batches(lengths))):
+        for rows in progress(list(token_batches(lengths, self._batch_size))):
             batch = self._tokenizer.pad(
                 {name: [encoded[name][row] for row in rows] for name in encoded}, return_tensors="pt"
             ).to(self._model.device)
@@ -83,15 +82,3 @@ class CrossEncoderScorer:
             )
         truncated = np.array([bool(encoding.overflowing) for encoding in encoded.encodings])
         return PairScores(scores, truncated)
-
-    def _batches(self, lengths: list[int]) -> Iterator[list[int]]:
-        """Yield rows of similar length, longest first, so that memory is taken at the start."""
-        batch: list[int] = []
-        for row in sorted(range(len(lengths)), key=lambda row: -lengths[row]):
-            limit = self._batch_size or max(1, TOKENS_PER_BATCH // lengths[batch[0] if batch else row])
-            if len(batch) == limit:
-                yield batch
-                batch = []
-            batch.append(row)
-        if batch:
-            yield batch

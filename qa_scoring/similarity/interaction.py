@@ -16,11 +16,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from qa_scoring.signature import Value
+from qa_scoring.similarity.batching import token_batches
 from qa_scoring.similarity.pairs import Pair, PairScores, Progress
 from qa_scoring.similarity.strings import StringFeatures, string_features
 
 FEATURES_PER_LAYER = 5
-TOKENS_PER_BATCH = 4096  # padded
 _PAIRS_AT_ONCE = 1024
 _TOKENS_AT_ONCE = 32_768  # whose states of all layers are kept: about 350 MB for seven layers of 384 dimensions
 _NEVER = -1e4
@@ -103,7 +103,8 @@ class PairReader:
         for rows in progress(list(self._parts(pairs))):
             states = self.encode(sorted({text for row in rows for text in pairs[row]}))
             lengths = [sum(states[text].tokens.shape[1] for text in pairs[row]) for row in rows]
-            for batch in self._batches(rows, lengths):
+            for places in token_batches(lengths, self._batch_size):
+                batch = [rows[place] for place in places]
                 chosen = [pairs[row] for row in batch]
                 first, second = ([states[pair[side]] for pair in chosen] for side in (0, 1))
                 strings = torch.tensor([string_features(pair) for pair in chosen])
@@ -125,7 +126,7 @@ class PairReader:
         cut = [bool(encoding.overflowing) for encoding in encoded.encodings]
         lengths = [len(ids) for ids in encoded["input_ids"]]
         states: dict[str, TextStates] = {}
-        for rows in self._batches(range(len(texts)), lengths):
+        for rows in token_batches(lengths, self._batch_size):
             batch = self._tokenizer.pad(
                 {name: [encoded[name][row] for row in rows] for name in encoded}, return_tensors="pt"
             ).to(self._encoder.device)
@@ -153,20 +154,6 @@ class PairReader:
             tokens += longest
         if part:
             yield part
-
-    def _batches(self, rows: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
-        """Yield rows of similar length, longest first."""
-        batch: list[int] = []
-        limit = 0
-        for place in sorted(range(len(rows)), key=lambda place: -lengths[place]):
-            if len(batch) == limit:
-                if batch:
-                    yield batch
-                batch = []
-                limit = self._batch_size or max(1, TOKENS_PER_BATCH // max(1, lengths[place]))
-            batch.append(rows[place])
-        if batch:
-            yield batch
 
 
 class Head(nn.Module):

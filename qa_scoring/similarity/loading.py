@@ -8,12 +8,13 @@ from typing import Any
 
 from qa_scoring.errors import InputError, parameter_error
 from qa_scoring.extras import distribution_version, require
+from qa_scoring.similarity.bertscore import load_bertscore
 from qa_scoring.similarity.bi_encoder import load_bi_encoder
 from qa_scoring.similarity.embedded import EMBEDDED, HEAD, load_embedded
 from qa_scoring.similarity.models import NAMED_MODELS, cannot_load, check_usable, commit_of, longest_input
 from qa_scoring.similarity.pairs import PairScorer
 
-SCORERS = ("cross-encoder", "bi-encoder")
+SCORERS = ("cross-encoder", "bi-encoder", "bertscore")
 DEVICES = ("cuda", "mps", "cpu")
 DTYPES = ("float32", "bfloat16", "float16")
 ACTIVATIONS = ("sigmoid", "identity")
@@ -24,6 +25,7 @@ def load_scorer(
     model: str,
     *,
     revision: str | None = None,
+    layer: int | None = None,
     activation: str | None = None,
     batch_size: int | None = None,
     device: str | None = None,
@@ -33,9 +35,10 @@ def load_scorer(
     """Load a scorer; metrics that ask for the same one share it.
 
     Args:
-        scorer: ``"cross-encoder"`` or ``"bi-encoder"``.
+        scorer: ``"cross-encoder"``, ``"bi-encoder"`` or ``"bertscore"``.
         model: A name of ``NAMED_MODELS``, a Hub id, or a local folder.
         revision: Branch, tag or commit on the Hub.
+        layer: Which layer BERTScore reads, from 0; None takes the one that is known to suit the model.
         activation: ``"sigmoid"`` or ``"identity"`` in place of what the model's configuration says (cross-encoder).
         batch_size: Pairs per batch; None fills batches by tokens.
         device: ``"cuda"``, ``"mps"``, ``"cpu"``; None takes the first of them that is there.
@@ -56,7 +59,7 @@ def load_scorer(
         raise parameter_error("model", "a name, a Hub id or a local folder", model)
     named = NAMED_MODELS.get(model)
     if named is not None and named.scorer != scorer:
-        raise InputError(f"The model {model!r} is a {named.scorer}; pass scorer={named.scorer!r}.")
+        raise InputError(f"The model {model!r} needs scorer={named.scorer!r}; got {scorer!r}.")
     if revision is not None and (not isinstance(revision, str) or not revision):
         raise parameter_error("revision", "None, or a branch, tag or commit", revision)
     if revision is not None and named is not None and named.hub_id is None:
@@ -65,17 +68,21 @@ def load_scorer(
         raise InputError(f"{model} is a folder, which has no 'revision'; models on the Hub have.")
     if activation not in (None, *ACTIVATIONS):
         raise parameter_error("activation", f"None, {' or '.join(map(repr, ACTIVATIONS))}", activation)
-    if activation is not None and scorer == "bi-encoder":
-        raise InputError(
-            "The argument 'activation' is for cross-encoders; a bi-encoder gives the cosine, clipped at 0."
-        )
+    if activation is not None and scorer != "cross-encoder":
+        given = "a bi-encoder gives the cosine" if scorer == "bi-encoder" else "BERTScore gives F1"
+        raise InputError(f"The argument 'activation' is for cross-encoders; {given}, clipped at 0.")
+    if layer is not None and scorer != "bertscore":
+        raise InputError(f"The argument 'layer' is for scorer='bertscore'; got scorer={scorer!r}.")
     if dtype not in (None, *DTYPES):
         raise parameter_error("dtype", f"None or one of {', '.join(map(repr, DTYPES))}", dtype)
-    for name, value, least in (("batch_size", batch_size, 1), ("max_length", max_length, 8)):
+    for name, value, least in (("batch_size", batch_size, 1), ("max_length", max_length, 8), ("layer", layer, 0)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
             raise parameter_error(name, f"None or an integer of at least {least}", value)
     source = model if named is None or named.hub_id is None else named.hub_id
-    return _load(scorer, source, revision, activation, batch_size, _device(device), dtype or "float32", max_length)
+    layer = named.layer if layer is None and named is not None else layer
+    return _load(
+        scorer, source, revision, layer, activation, batch_size, _device(device), dtype or "float32", max_length
+    )
 
 
 @lru_cache(maxsize=4)
@@ -83,6 +90,7 @@ def _load(
     scorer: str,
     model: str,
     revision: str | None,
+    layer: int | None,
     activation: str | None,
     batch_size: int | None,
     device: str,
@@ -97,6 +105,16 @@ def _load(
     if scorer == "bi-encoder":
         return load_bi_encoder(
             model, revision=revision, batch_size=batch_size, device=device, dtype=torch_dtype, max_length=max_length
+        )
+    if scorer == "bertscore":
+        return load_bertscore(
+            model,
+            revision=revision,
+            layer=layer,
+            batch_size=batch_size,
+            device=device,
+            dtype=torch_dtype,
+            max_length=max_length,
         )
     if model in NAMED_MODELS or (Path(model) / HEAD).is_file():
         if activation is not None:
@@ -162,6 +180,11 @@ def _cross_encoder(model: str, revision: str | None, activation: str | None) -> 
         raise InputError(
             f"{model} is a {kinds[0]}, which has no trained layer that scores pairs. Choose a cross-encoder, or pass "
             f"scorer='bi-encoder' for a sentence encoder."
+        )
+    if not encoder.tokenizer.is_fast:
+        raise InputError(
+            f"The tokenizer of {model}, {type(encoder.tokenizer).__name__}, does not say what it cuts. Choose a "
+            f"cross-encoder with a fast tokenizer (tokenizer.json)."
         )
     labels = encoder.config.num_labels
     if labels == 1 and activation is None and not isinstance(encoder.activation_fn, torch.nn.Sigmoid):

@@ -18,11 +18,13 @@ class NamedModel:
         scorer: Which scorer reads it.
         hub_id: Its name on the Hub; None for the embedded one.
         languages: Registry codes it is meant for; empty for any.
+        layer: Which layer BERTScore reads.
     """
 
     scorer: str
     hub_id: str | None
     languages: tuple[str, ...]
+    layer: int | None = None
 
 
 NAMED_MODELS = {
@@ -30,6 +32,11 @@ NAMED_MODELS = {
     "stsb-roberta-large": NamedModel("cross-encoder", "cross-encoder/stsb-roberta-large", ("en",)),
     "gbert-large-sts": NamedModel("cross-encoder", "deepset/gbert-large-sts", ("de",)),
     "multilingual": NamedModel("bi-encoder", "sentence-transformers/paraphrase-multilingual-mpnet-base-v2", ()),
+    # "BERTScore vanilla" and "BERTScore trained" of Risch et al. 2021, section 3: the README says what of it is known.
+    "bertscore-vanilla": NamedModel("bertscore", "google-bert/bert-base-uncased", ("en",), layer=2),
+    "bertscore-trained": NamedModel(
+        "bertscore", "T-Systems-onsite/cross-en-de-roberta-sentence-transformer", ("en", "de"), layer=12
+    ),
 }
 
 
@@ -69,8 +76,14 @@ def check_usable(model: str, network: Any, tokenizer: Any, max_length: int | Non
         max_length: Longest input asked for, in tokens; None for the model's own.
 
     Raises:
-        InputError: The tokenizer knows no words, or the model has fewer positions than asked for.
+        InputError: The tokenizer knows no words or is none of transformers, or the model has fewer positions than
+            asked for.
     """
+    if not hasattr(tokenizer, "all_special_tokens"):  # static embeddings, models of images
+        raise InputError(
+            f"The model {model!r} reads its input with a {type(tokenizer).__name__} that is no tokenizer of "
+            f"transformers. Choose a model that transformers loads, such as BERT or MPNet."
+        )
     if len(tokenizer.get_vocab()) <= len(set(tokenizer.all_special_tokens)):  # what transformers makes of no files
         raise InputError(f"The model {model!r} has no tokenizer: add its files (tokenizer.json, or a vocabulary).")
     positions = longest_input(network)
@@ -94,13 +107,13 @@ def longest_input(network: Any) -> int | None:
     return None
 
 
-def commit_of(model: str, revision: str | None, *, organization: str) -> str | None:
+def commit_of(model: str, revision: str | None, *, organization: str | None) -> str | None:
     """Return the commit of a model that has just been loaded from the Hub or its cache.
 
     Args:
         model: Hub id or folder.
         revision: The revision asked for.
-        organization: Where sentence-transformers looks for a model without one.
+        organization: Where sentence-transformers looks for a model without one; None if transformers loaded it.
 
     Returns:
         The commit, from the folder of the cache; for a local folder None.
@@ -109,8 +122,8 @@ def commit_of(model: str, revision: str | None, *, organization: str) -> str | N
 
     if Path(model).is_dir():
         return None
-    cache = os.environ.get("SENTENCE_TRANSFORMERS_HOME")
-    for name in (model,) if "/" in model else (f"{organization}/{model}", model):
+    cache = None if organization is None else os.environ.get("SENTENCE_TRANSFORMERS_HOME")
+    for name in (model,) if "/" in model or organization is None else (f"{organization}/{model}", model):
         file = try_to_load_from_cache(name, "config.json", cache_dir=cache, revision=revision)
         if isinstance(file, str):
             return Path(file).parent.name

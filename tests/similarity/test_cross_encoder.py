@@ -119,9 +119,9 @@ def test_no_pairs_ask_nothing_of_the_model(one_label: Path) -> None:
 def test_batches_hold_all_pairs_and_a_bounded_number_of_tokens(
     one_label: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from qa_scoring.similarity import cross_encoder
+    from qa_scoring.similarity import batching
 
-    monkeypatch.setattr(cross_encoder, "TOKENS_PER_BATCH", 256)
+    monkeypatch.setattr(batching, "TOKENS_PER_BATCH", 256)
     scorer: Any = load_scorer("cross-encoder", str(one_label), device="cpu")
     pairs = [("king " * words, "queen") for words in range(1, 61)]  # 4 to 63 tokens
     batches = batches_of(scorer, pairs)

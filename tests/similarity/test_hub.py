@@ -21,6 +21,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from qa_scoring.similarity.loading import load_scorer
+from qa_scoring.similarity.pairs import score_pairs
 from tests.conftest import REPOSITORY
 
 OLD, NEW = "a" * 40, "b" * 40  # commits
@@ -150,6 +152,7 @@ def hub(
         server.publish("org/identity", NEW, identity_activation, "main")
         server.publish("org/pickled", NEW, pickled, "main")
         server.publish("org/encoder", NEW, bi_encoder, "main")
+        server.publish("google-bert/bert-base-uncased", OLD, bi_encoder, "main")
         server.publish("cross-encoder/stsb-roberta-large", NEW, folders[NEW], "main")
         server.publish("cross-encoder/bare", OLD, folders[OLD], "main")
         thread = threading.Thread(target=server.serve_forever, args=(0.05,))
@@ -241,6 +244,10 @@ LOADS: dict[str, dict[str, Any]] = {
     "without organization": {"model": "bare"},
     "identity, declared sigmoid": {"model": "org/identity", "activation": "sigmoid"},
     "bi-encoder": {"model": "org/encoder", "scorer": "bi-encoder"},
+    "bertscore": {"model": "org/encoder", "scorer": "bertscore", "layer": 1},
+    "bertscore by a name": {"model": "bertscore-vanilla", "scorer": "bertscore"},
+    "bertscore of pickled weights": {"model": "org/pickled", "scorer": "bertscore", "layer": 1},
+    "bertscore of an unknown revision": {"model": "org/encoder", "scorer": "bertscore", "revision": "v9"},
     "identity": {"model": "org/identity"},
     "two labels": {"model": "org/two-labels"},
     "pickled weights": {"model": "org/pickled"},
@@ -297,6 +304,22 @@ def test_bi_encoder_with_its_commit(answers: Answers, bi_encoder: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("case", "model", "commit", "layer"),
+    [
+        ("bertscore", "org/encoder", NEW, 1),
+        ("bertscore by a name", "google-bert/bert-base-uncased", OLD, 2),
+    ],
+)
+def test_bertscore_with_its_commit_and_layer(
+    case: str, model: str, commit: str, layer: int, answers: Answers, bi_encoder: Path
+) -> None:
+    facts = answers[case]["facts"]
+    assert (facts["model"], facts["revision"], facts["layer"]) == (model, commit, layer)
+    local = load_scorer("bertscore", str(bi_encoder), layer=layer, device="cpu")
+    assert answers[case]["scores"] == pytest.approx(score_pairs(local, PAIRS).scores.tolist(), abs=1e-5)
+
+
+@pytest.mark.parametrize(
     ("case", "parts"),
     [
         ("two labels", ["has one label; this one has 2"]),
@@ -305,6 +328,8 @@ def test_bi_encoder_with_its_commit(answers: Answers, bi_encoder: Path) -> None:
         ("pickled weights", ["'org/pickled' cannot be loaded", "model.safetensors of org/pickled"]),
         ("unknown model", ["'org/none' cannot be loaded", "fetch config.json", "model='/path/to/the/folder'"]),
         ("unknown bi-encoder", ["'org/none' cannot be loaded", "fetch config.json", "model='/path/to/the/folder'"]),
+        ("bertscore of pickled weights", ["'org/pickled' cannot be loaded", "model.safetensors of org/pickled"]),
+        ("bertscore of an unknown revision", ["'org/encoder' at revision 'v9' cannot be loaded", "fetch config.json"]),
         ("unknown revision", ["'org/tiny' at revision 'v9' cannot be loaded", "model='/path/to/the/folder'"]),
         ("unknown commit", [f"'org/tiny' at revision '{'c' * 40}' cannot be loaded", "fetch config.json"]),
     ],

@@ -27,7 +27,7 @@ from tests.similarity.conftest import change_config
 # ------------------------------------------------------------------------------------- arguments
 
 ARGUMENTS: dict[str, tuple[dict[str, Any], str]] = {
-    "unknown scorer": ({"scorer": "tri-encoder"}, "'scorer' must be .* or 'bi-encoder'; got 'tri-encoder'"),
+    "unknown scorer": ({"scorer": "tri-encoder"}, "'scorer' must be .* or 'bertscore'; got 'tri-encoder'"),
     "scorer of a wrong type": ({"scorer": ["cross-encoder"]}, "'scorer' must be"),
     "no model": ({"model": ""}, "'model' must be a name, a Hub id or a local folder; got ''"),
     "model of a wrong type": ({"model": ["a"]}, r"'model' must be .* got \['a'\]"),
@@ -51,14 +51,21 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("scorer", ["cross-encoder", "bi-encoder"])
+SCORERS: dict[str, dict[str, Any]] = {
+    "cross-encoder": {"scorer": "cross-encoder"},
+    "bi-encoder": {"scorer": "bi-encoder"},
+    "bertscore": {"scorer": "bertscore", "layer": 1},
+}
+
+
+@pytest.mark.parametrize("scorer", SCORERS)
 @pytest.mark.parametrize("case", ARGUMENTS)
 def test_wrong_argument(case: str, scorer: str, one_label: Path, bi_encoder: Path) -> None:
     changes, message = ARGUMENTS[case]
-    model = str(one_label if scorer == "cross-encoder" else bi_encoder)
-    load_scorer(scorer, model, batch_size=1)  # an equal key, 1 == True, must not hide the error
+    right = SCORERS[scorer] | {"model": str(one_label if scorer == "cross-encoder" else bi_encoder)}
+    load_scorer(**right, batch_size=1)  # an equal key, 1 == True, must not hide the error
     with pytest.raises(InputError, match=message):
-        load_scorer(**({"scorer": scorer, "model": model} | changes))
+        load_scorer(**(right | changes))
 
 
 @pytest.mark.parametrize(("device", "available"), [("cuda", "torch.cuda"), ("mps", "torch.backends.mps")])
@@ -92,7 +99,10 @@ def cut_weights(folder: Path) -> None:
 FOLDERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "no weights": (without(WEIGHTS), r"no file named model.safetensors.*It needs config.json.*model.safetensors"),
     "no configuration": (without("config.json"), "holds no model that can be loaded.*It needs config.json"),
-    "no tokenizer": (without("tokenizer.json", "tokenizer_config.json"), r"has no tokenizer: add its files"),
+    "no tokenizer": (
+        without("tokenizer.json", "tokenizer_config.json"),
+        "has no tokenizer: add its files|holds no model that can be loaded.*the tokenizer's files",  # transformers 5, 4
+    ),
     "half of the tokenizer": (without("tokenizer.json"), "holds no model that can be loaded.*the tokenizer's files"),
     "cut weights": (cut_weights, "holds no model that can be loaded.*model.safetensors"),
     "broken configuration": (lambda folder: (folder / "config.json").write_text("{"), "not a valid JSON file"),
@@ -101,7 +111,7 @@ FOLDERS: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
-@pytest.mark.parametrize("scorer", ["cross-encoder", "bi-encoder"])
+@pytest.mark.parametrize("scorer", SCORERS)
 @pytest.mark.parametrize("case", FOLDERS)
 def test_folder_that_is_no_model(case: str, scorer: str, one_label: Path, tmp_path: Path) -> None:
     change, message = FOLDERS[case]
@@ -112,25 +122,60 @@ def test_folder_that_is_no_model(case: str, scorer: str, one_label: Path, tmp_pa
     assert str(folder) in str(caught.value)
 
 
-@pytest.mark.parametrize("scorer", ["cross-encoder", "bi-encoder"])
+@pytest.mark.parametrize("scorer", SCORERS)
 def test_pickled_weights_are_refused(scorer: str, pickled: Path) -> None:
     assert (pickled / "pytorch_model.bin").stat().st_size > 0
     with pytest.raises(InputError, match=r"holds no model that can be loaded.*\(pickled weights are refused\)"):
         load_scorer(scorer, str(pickled))
 
 
-@pytest.mark.parametrize("scorer", ["cross-encoder", "bi-encoder"])
+@pytest.mark.parametrize("scorer", SCORERS)
 @pytest.mark.parametrize("model", ["/no/such/folder", "./none", "~/none", "models/of/mine"])
 def test_folder_that_is_not_there(scorer: str, model: str) -> None:
     with pytest.raises(InputError, match=f"There is no folder {model}; pass a Hub id, or the folder of a model"):
         load_scorer(scorer, model)
 
 
-@pytest.mark.parametrize("scorer", ["cross-encoder", "bi-encoder"])
+@pytest.mark.parametrize("scorer", SCORERS)
 @pytest.mark.parametrize("model", ["org/none", "no name?"])
 def test_unknown_model_without_a_hub(scorer: str, model: str) -> None:
     with pytest.raises(InputError, match=r"fetch config\.json, .* elsewhere and pass model='/path/to/the/folder'"):
         load_scorer(scorer, model)
+
+
+@pytest.fixture
+def slow_tokenizer(one_label: Path, tmp_path: Path) -> Path:
+    """A classifier whose tokenizer is written in Python; such a one keeps no record of what it cuts."""
+    from transformers import ByT5Tokenizer
+
+    folder = Path(shutil.copytree(one_label, tmp_path / "slow"))
+    for file in folder.glob("*token*"):
+        file.unlink()
+    ByT5Tokenizer(extra_ids=0).save_pretrained(folder)
+    return folder
+
+
+def test_slow_tokenizer_is_refused_by_cross_encoders(slow_tokenizer: Path) -> None:
+    with pytest.raises(InputError, match=r"The tokenizer of .*, ByT5Tokenizer, does not say what it cuts.*fast tokeni"):
+        load_scorer("cross-encoder", str(slow_tokenizer))
+
+
+@pytest.mark.parametrize("scorer", ["bi-encoder", "bertscore"])
+def test_slow_tokenizer_does_for_the_other_scorers(scorer: str, slow_tokenizer: Path) -> None:
+    result = score_pairs(load_scorer(**SCORERS[scorer], model=str(slow_tokenizer), device="cpu"), [("a b", "a" * 99)])
+    assert result.truncated.tolist() == [True]
+    assert 0.0 <= result.scores[0] <= 1.0
+
+
+def test_tokenizer_that_is_none_of_transformers(tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+    from tokenizers import Tokenizer, models
+
+    tokenizer = Tokenizer(models.WordLevel({"[UNK]": 0, "king": 1}, unk_token="[UNK]"))
+    SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_dim=4)], device="cpu").save(str(tmp_path))
+    with pytest.raises(InputError, match="reads its input with a Tokenizer that is no tokenizer of transformers"):
+        load_scorer("bi-encoder", str(tmp_path))
 
 
 # ---------------------------------------------------------------------------------------- sharing
@@ -143,6 +188,7 @@ def test_scorers_are_shared_unless_an_argument_differs(one_label: Path, bi_encod
     for changes in (
         {"activation": "sigmoid"}, {"batch_size": 3}, {"dtype": "bfloat16"}, {"max_length": 32},
         {"scorer": "bi-encoder", "model": str(bi_encoder)},
+        {"scorer": "bertscore", "model": str(bi_encoder), "layer": 1},
     ):  # fmt: skip
         first = load()
         assert load(**changes) is not first
@@ -179,17 +225,29 @@ def test_other_models_read_any_language(language: str) -> None:
     assert choose_model("org/model", "cross-encoder", language) == "org/model"
 
 
-def test_bi_encoders_have_no_default() -> None:
-    with pytest.raises(InputError, match=r"scorer='bi-encoder' has no model that ships.*model='multilingual'"):
-        choose_model(None, "bi-encoder", "en")
+@pytest.mark.parametrize(
+    ("scorer", "names"),
+    [
+        ("bi-encoder", "model='multilingual'"),
+        ("bertscore", "model='bertscore-vanilla' or model='bertscore-trained'"),
+    ],
+)
+def test_other_scorers_have_no_default(scorer: str, names: str) -> None:
+    with pytest.raises(InputError, match=f"scorer='{scorer}' has no model that ships with the package. Pass {names}, "):
+        choose_model(None, scorer, "en")
 
 
 @pytest.mark.parametrize(
     ("scorer", "model", "right"),
-    [("bi-encoder", "embedded", "cross-encoder"), ("cross-encoder", "multilingual", "bi-encoder")],
+    [
+        ("bi-encoder", "embedded", "cross-encoder"),
+        ("cross-encoder", "multilingual", "bi-encoder"),
+        ("bi-encoder", "bertscore-trained", "bertscore"),
+        ("bertscore", "stsb-roberta-large", "cross-encoder"),
+    ],
 )
 def test_named_model_with_the_wrong_scorer(scorer: str, model: str, right: str) -> None:
-    with pytest.raises(InputError, match=f"'{model}' is a {right}; pass scorer='{right}'"):
+    with pytest.raises(InputError, match=f"'{model}' needs scorer='{right}'; got '{scorer}'"):
         load_scorer(scorer, model)
 
 
@@ -199,12 +257,17 @@ def test_embedded_model_has_no_revision() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "hub_id"),
-    [("stsb-roberta-large", "cross-encoder/stsb-roberta-large"), ("gbert-large-sts", "deepset/gbert-large-sts")],
+    ("name", "scorer", "hub_id"),
+    [
+        ("stsb-roberta-large", "cross-encoder", "cross-encoder/stsb-roberta-large"),
+        ("gbert-large-sts", "cross-encoder", "deepset/gbert-large-sts"),
+        ("bertscore-vanilla", "bertscore", "google-bert/bert-base-uncased"),
+        ("bertscore-trained", "bertscore", "T-Systems-onsite/cross-en-de-roberta-sentence-transformer"),
+    ],
 )
-def test_a_name_stands_for_its_hub_id(name: str, hub_id: str) -> None:
-    with pytest.raises(InputError, match=f"The model '{hub_id}' cannot be loaded"):
-        load_scorer("cross-encoder", name)
+def test_a_name_stands_for_its_hub_id(name: str, scorer: str, hub_id: str) -> None:
+    with pytest.raises(InputError, match=f"The model '{hub_id}' cannot be loaded.*fetch config.json"):
+        load_scorer(scorer, name)
 
 
 # ---------------------------------------------------------------------------------- the embedded model

@@ -223,6 +223,7 @@ def test_missing_predictions_score_zero_when_asked(model: Any, similarity: Any) 
     assert scored.result["NoAns_sas"] == 0.0  # saying nothing by accident is not right
     assert [row["prediction"] for row in scored.result["details"]] == ["Paris", None, None, None]
     assert [row["best_reference"] for row in scored.result["details"]] == [0, None, None, None]
+    assert [row["reference_scores"] for row in scored.result["details"]][1:] == [[0.0], [], [0.0, 0.0]]
     assert scored.signature["missing"] == "score_zero"
 
 
@@ -339,7 +340,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "unknown missing": ({"missing": "skip"}, "'missing' must be 'error' or 'score_zero'; got 'skip'"),
     "too few groups": ({"groups": ["a"]}, "There are 1 group labels and 8 references"),
     "unknown language": ({"language": "xx"}, "xx"),
-    "unknown scorer": ({"scorer": "bertscore"}, "'scorer' must be 'cross-encoder' or 'bi-encoder'; got 'bertscore'"),
+    "unknown scorer": ({"scorer": "bert"}, "'scorer' must be .* or 'bi-encoder' or 'bertscore'; got 'bert'"),
     "unknown activation": ({"activation": "tanh"}, "'activation' must be None, 'sigmoid' or 'identity'; got 'tanh'"),
     "batch size 0": ({"batch_size": 0}, "'batch_size' must be None or an integer of at least 1; got 0"),
     "model of a wrong type": ({"model": ["a"]}, "'model' must be a name, a Hub id or a local folder"),
@@ -347,6 +348,12 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"model": None, "language": "fr"},
         r"'embedded' reads en, not 'fr'.*gbert-large-sts.*multilingual.*any Hub id or folder",
     ),
+    "bertscore without a model": (
+        {"model": None, "scorer": "bertscore"},
+        "Pass model='bertscore-vanilla' or model='bertscore-trained', a Hub id or a folder",
+    ),
+    "layer of a cross-encoder": ({"layer": 2}, "'layer' is for scorer='bertscore'; got scorer='cross-encoder'"),
+    "layer that is no integer": ({"layer": "2", "scorer": "bertscore"}, "'layer' must be None or an integer"),
     "bi-encoder without a model": ({"model": None, "scorer": "bi-encoder"}, "Pass model='multilingual'"),
     "no predictions": ({"predictions": [], "references": []}, "There is nothing to score"),
     "a prediction that is no string": ({"predictions": [None] * 8, "references": ["a"] * 8}, r"predictions\[0\]"),
