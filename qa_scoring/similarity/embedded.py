@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from qa_scoring.errors import InputError
-from qa_scoring.similarity.base_model import SHA256, WEIGHTS, base_model_folder
+from qa_scoring.similarity.base_model import FILES, SHA256, WEIGHTS, base_model_folder
 
 ADAPTER = Path(__file__).parent / "embedded" / "adapter.safetensors"
 
@@ -28,18 +28,11 @@ def load_embedded(adapter: Path = ADAPTER, base: str | None = None) -> tuple[Any
         InputError: The adapter does not fit the base model.
         MissingPackageError: The base model is not there.
     """
-    from safetensors import safe_open
     from safetensors.torch import load_file
     from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
-    if not adapter.is_file():
-        raise InputError(
-            "This version ships no embedded model yet. Pass model=...: 'stsb-roberta-large', any Hub id, a local "
-            "folder, or a folder that 'qa-scoring similarity train' made."
-        )
-    with safe_open(adapter, framework="pt") as file:
-        facts = dict(file.metadata() or {})
-        change = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118 - not a mapping
+    facts = _facts(adapter)
+    change = {name: tensor.float() for name, tensor in load_file(adapter).items()}
     folder = base_model_folder(base, facts.get("base_sha256", SHA256))
     config = AutoConfig.from_pretrained(folder, num_labels=1)
     model = AutoModelForSequenceClassification.from_config(config).float()  # type: ignore[no-untyped-call]
@@ -61,3 +54,32 @@ def load_embedded(adapter: Path = ADAPTER, base: str | None = None) -> tuple[Any
     except (KeyError, RuntimeError) as error:  # a name or a shape that the base model does not have
         raise InputError(f"{adapter} does not fit {folder}: {error}.") from error
     return model.eval(), AutoTokenizer.from_pretrained(folder), facts
+
+
+def embedded_files(adapter: Path = ADAPTER) -> list[Path]:
+    """List the files that the embedded cross-encoder is put together from.
+
+    Args:
+        adapter: As in ``load_embedded``.
+
+    Returns:
+        The adapter and the files of its base.
+
+    Raises:
+        InputError: There is no adapter.
+        MissingPackageError: The base model is not there.
+    """
+    folder = base_model_folder(None, _facts(adapter).get("base_sha256", SHA256))
+    return [adapter, *(folder / name for name in FILES)]
+
+
+def _facts(adapter: Path) -> dict[str, str]:
+    from safetensors import safe_open
+
+    if not adapter.is_file():
+        raise InputError(
+            "This version ships no embedded model yet. Pass model=...: 'stsb-roberta-large', any Hub id, a local "
+            "folder, or a folder that 'qa-scoring similarity train' made."
+        )
+    with safe_open(adapter, framework="pt") as file:
+        return dict(file.metadata() or {})
