@@ -5,6 +5,7 @@ The L3 module of the metric ``sas_metric`` (Risch et al. 2021).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,10 +38,13 @@ def score_sas(
     symmetric: bool = False,
     exact_match_is_one: bool = False,
     activation: str | None = None,
+    label: str | int | None = None,
     batch_size: int | None = None,
     device: str | None = None,
     dtype: str | None = None,
+    backend: str = "torch",
     max_length: int | None = None,
+    cache_dir: str | os.PathLike[str] | None = None,
     groups: Sequence[object] | None = None,
     confidence_level: float | None = None,
     n_resamples: int = 2000,
@@ -66,10 +70,15 @@ def score_sas(
         symmetric: Whether to average both orders of a pair (cross-encoders read them differently).
         exact_match_is_one: Whether identical strings have similarity 1 without asking the model.
         activation: ``"sigmoid"`` or ``"identity"``, in place of what the model's configuration says.
+        label: Of a cross-encoder with two or more labels (NLI), the name or index of the one whose softmax
+            probability is the score.
         batch_size: Pairs per batch; None fills batches by tokens.
         device: ``"cuda"``, ``"mps"``, ``"cpu"``; None takes the first of them that is there.
-        dtype: ``"float32"`` (None), ``"bfloat16"`` or ``"float16"``.
+        dtype: ``"float32"`` (None), ``"bfloat16"`` or ``"float16"``; with ``backend="onnx"`` ``"float32"`` or
+            ``"int8"``.
+        backend: ``"torch"``, or ``"onnx"`` (cross-encoders on the CPU, in ONNX Runtime).
         max_length: Longest input in tokens; None takes the model's own. The longer side is cut first.
+        cache_dir: Folder that keeps the scores of pairs (SQLite); where all of them are there, no model is loaded.
         groups: n labels, one per reference; adds the same figures per group.
         confidence_level: For example 0.95; adds bootstrap intervals.
         n_resamples: Resamples of the bootstrap.
@@ -104,10 +113,13 @@ def score_sas(
         revision=revision,
         layer=layer,
         activation=activation,
+        label=label,
         batch_size=batch_size,
         device=device,
         dtype=dtype,
+        backend=backend,
         max_length=max_length,
+        cache_dir=cache_dir,
     )
     scored, pairs = _reference_scores(records, exact_match_is_one)
     unique = list(dict.fromkeys(pairs + [pair[::-1] for pair in pairs] if symmetric else pairs))

@@ -42,10 +42,13 @@ Args:
     symmetric (bool): average both orders of a pair. Default False.
     exact_match_is_one (bool): identical strings have similarity 1 without asking the model. Default False.
     activation (str): 'sigmoid' or 'identity', in place of what the model's configuration says.
+    label (str or int): of a cross-encoder with two or more labels (NLI), the one whose probability is the score.
     batch_size (int): pairs per batch; default: batches of about the same number of tokens.
     device (str): 'cuda', 'mps', 'cpu'; default: the first of them that is there.
-    dtype (str): 'float32' (default), 'bfloat16' or 'float16'.
+    dtype (str): 'float32' (default), 'bfloat16' or 'float16'; with backend='onnx' 'float32' or 'int8'.
+    backend (str): 'torch' (default), or 'onnx' (cross-encoders on the CPU).
     max_length (int): longest input in tokens; the longer side is cut first. Default: the model's own.
+    cache_dir (str): folder that keeps the scores of pairs; where all of them are there, no model is loaded.
     groups (list): n labels, one per reference (strings, numbers or tuples); adds 'groups'.
     confidence_level (float): for example 0.95; adds 'confidence_intervals' (bootstrap over the rows).
     n_resamples (int): resamples of the bootstrap. Default 2000.
@@ -95,10 +98,13 @@ class SemanticAnswerSimilarity(qa_scoring.hf.metric.AnswerMetric):
         symmetric=False,
         exact_match_is_one=False,
         activation=None,
+        label=None,
         batch_size=None,
         device=None,
         dtype=None,
+        backend="torch",
         max_length=None,
+        cache_dir=None,
         groups=None,
         confidence_level=None,
         n_resamples=2000,
@@ -119,10 +125,13 @@ class SemanticAnswerSimilarity(qa_scoring.hf.metric.AnswerMetric):
                 symmetric=symmetric,
                 exact_match_is_one=exact_match_is_one,
                 activation=activation,
+                label=label,
                 batch_size=batch_size,
                 device=device,
                 dtype=dtype,
+                backend=backend,
                 max_length=max_length,
+                cache_dir=cache_dir,
                 groups=groups,
                 confidence_level=confidence_level,
                 n_resamples=n_resamples,

@@ -20,10 +20,13 @@ from qa_scoring.cli.score import run, shared_options
 @click.option("--symmetric", is_flag=True, help="Average both orders of a pair.")
 @click.option("--exact-match-is-one", is_flag=True, help="Identical strings have similarity 1.")
 @click.option("--activation", metavar="NAME", help="sigmoid or identity, in place of the model's own.")
+@click.option("--label", metavar="LABEL", help="Name or index of the label that scores, of a model with several.")
 @click.option("--batch-size", type=int, metavar="N", help="Pairs per batch; default: by tokens.")
 @click.option("--device", metavar="NAME", help="cuda, mps or cpu; default: the first that is there.")
-@click.option("--dtype", metavar="NAME", help="float32 (default), bfloat16 or float16.")
+@click.option("--dtype", metavar="NAME", help="float32 (default), bfloat16, float16; int8 with onnx.")
+@click.option("--backend", default="torch", show_default=True, help="torch or onnx (cross-encoders on the CPU).")
 @click.option("--max-length", type=int, metavar="N", help="Longest input in tokens; default: the model's own.")
+@click.option("--cache-dir", metavar="FOLDER", help="Keep the scores of pairs here, and read them from here.")
 def command(predictions: str, references: str, **options: Any) -> None:
     """Semantic Answer Similarity: closeness in meaning, from 0 to 1."""
     from qa_scoring import files

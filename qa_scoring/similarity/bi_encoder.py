@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from qa_scoring.extras import distribution_version
 from qa_scoring.signature import Value
 from qa_scoring.similarity.models import cannot_load, check_usable, commit_of
-from qa_scoring.similarity.pairs import Pair, PairScores, Progress
+from qa_scoring.similarity.pairs import Keep, Pair, PairScores, Progress, keep_nothing
 
 _TEXTS_PER_BATCH = 64
 
@@ -35,7 +35,7 @@ class BiEncoderScorer:
             "max_length": int(model.max_seq_length),
         }
 
-    def score(self, pairs: Sequence[Pair], progress: Progress) -> PairScores:
+    def score(self, pairs: Sequence[Pair], progress: Progress, keep: Keep = keep_nothing) -> PairScores:
         """Score pairs; vectors are computed once per distinct text."""
         position: dict[str, int] = {}
         rows = np.array([[position.setdefault(text, len(position)) for text in pair] for pair in pairs])
@@ -43,7 +43,13 @@ class BiEncoderScorer:
         prompt = self._model.prompts.get(self._model.default_prompt_name) or ""
         vectors: list[NDArray[np.float64]] = [np.empty(0)] * len(texts)
         truncated = np.empty(len(texts), dtype=np.bool_)
-        for start in progress(range(0, len(texts), self._batch_size)):
+        scores = np.empty(len(pairs))
+        starts = range(0, len(texts), self._batch_size)
+        rank = np.empty(len(texts), dtype=np.int64)
+        rank[[position[text] for text in texts]] = np.arange(len(texts))
+        last_batch = rank[rows].max(axis=1) // self._batch_size  # after it both vectors of a pair are there
+        finished = np.split(np.argsort(last_batch, kind="stable"), np.cumsum(np.bincount(last_batch))[:-1])
+        for start, ready in zip(progress(starts), finished, strict=True):
             batch = texts[start : start + self._batch_size]
             places = [position[text] for text in batch]
             encoded = self._model.encode(batch, batch_size=len(batch), show_progress_bar=False)
@@ -51,9 +57,11 @@ class BiEncoderScorer:
                 vectors[place] = vector / max(np.linalg.norm(vector), np.finfo(np.float64).tiny)
             tokens = self._model.tokenizer([prompt + text for text in batch], truncation=False)["input_ids"]
             truncated[places] = np.array([len(ids) for ids in tokens]) > self._model.max_seq_length
-        unit = np.stack(vectors)
-        cosine = np.einsum("ij,ij->i", unit[rows[:, 0]], unit[rows[:, 1]])
-        return PairScores(np.clip(cosine, 0.0, 1.0), truncated[rows].any(axis=1))
+            for row in ready:
+                first, second = rows[row]
+                scores[row] = np.clip(vectors[first] @ vectors[second], 0.0, 1.0)
+            keep(ready.tolist(), PairScores(scores[ready], truncated[rows[ready]].any(axis=1)))
+        return PairScores(scores, truncated[rows].any(axis=1))
 
 
 def load_bi_encoder(

@@ -7,7 +7,7 @@ from typing import Any
 
 from qa_scoring.errors import InputError
 from qa_scoring.extras import distribution_version
-from qa_scoring.similarity.base_model import SHA256, WEIGHTS, base_model_folder
+from qa_scoring.similarity.base_model import FILES, SHA256, WEIGHTS, base_model_folder
 from qa_scoring.similarity.models import check_usable
 from qa_scoring.similarity.pairs import PairScorer
 
@@ -108,3 +108,27 @@ def load_embedded(
     return InteractionScorer(
         reader, head.to(device).eval(), facts={"model": name, "transformers": distribution_version("transformers")}
     )
+
+
+def embedded_files(folder: Path = EMBEDDED) -> list[Path]:
+    """List the files that the embedded model is put together from.
+
+    Args:
+        folder: As in ``load_embedded``.
+
+    Returns:
+        The head and the files of its base.
+
+    Raises:
+        InputError: The head cannot be read.
+        MissingPackageError: The base model is not there.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(folder / HEAD, framework="pt") as file:
+            digest = (file.metadata() or {}).get("base_sha256", SHA256)
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"{folder / HEAD} cannot be read: {error}.") from error
+    where = base_model_folder(None, digest)
+    return [folder / HEAD, *(where / name for name in FILES)]

@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from qa_scoring.signature import Value
 from qa_scoring.similarity.batching import token_batches
-from qa_scoring.similarity.pairs import Pair, PairScores, Progress
+from qa_scoring.similarity.pairs import Keep, Pair, PairScores, Progress, keep_nothing
 from qa_scoring.similarity.strings import StringFeatures, string_features
 
 FEATURES_PER_LAYER = 5
@@ -103,7 +103,7 @@ class PairReader:
         for rows in progress(list(self._parts(pairs))):
             states = self.encode(sorted({text for row in rows for text in pairs[row]}))
             lengths = [sum(states[text].tokens.shape[1] for text in pairs[row]) for row in rows]
-            for places in token_batches(lengths, self._batch_size):
+            for places in token_batches(lengths, self._batch_size, device=self._encoder.device.type):
                 batch = [rows[place] for place in places]
                 chosen = [pairs[row] for row in batch]
                 first, second = ([states[pair[side]] for pair in chosen] for side in (0, 1))
@@ -126,7 +126,7 @@ class PairReader:
         cut = [bool(encoding.overflowing) for encoding in encoded.encodings]
         lengths = [len(ids) for ids in encoded["input_ids"]]
         states: dict[str, TextStates] = {}
-        for rows in token_batches(lengths, self._batch_size):
+        for rows in token_batches(lengths, self._batch_size, device=self._encoder.device.type):
             batch = self._tokenizer.pad(
                 {name: [encoded[name][row] for row in rows] for name in encoded}, return_tensors="pt"
             ).to(self._encoder.device)
@@ -247,7 +247,7 @@ class InteractionScorer:
             "max_length": reader.max_length,
         }
 
-    def score(self, pairs: Sequence[Pair], progress: Progress) -> PairScores:
+    def score(self, pairs: Sequence[Pair], progress: Progress, keep: Keep = keep_nothing) -> PairScores:
         """Score pairs."""
         scores = np.empty(len(pairs))
         truncated = np.empty(len(pairs), dtype=np.bool_)
@@ -257,6 +257,7 @@ class InteractionScorer:
                 logits = self._head(features.to(self._head.mean.device), pad(first, layers), pad(second, layers))
             scores[rows] = torch.sigmoid(logits.double()).cpu().numpy()
             truncated[rows] = [one.truncated or other.truncated for one, other in zip(first, second, strict=True)]
+            keep(rows, PairScores(scores[rows], truncated[rows]))
         return PairScores(scores, truncated)
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -10,14 +14,61 @@ from qa_scoring.errors import InputError, parameter_error
 from qa_scoring.extras import distribution_version, require
 from qa_scoring.similarity.bertscore import load_bertscore
 from qa_scoring.similarity.bi_encoder import load_bi_encoder
-from qa_scoring.similarity.embedded import EMBEDDED, HEAD, load_embedded
+from qa_scoring.similarity.cache import CachedScorer, ScoreCache, cache_folder
+from qa_scoring.similarity.embedded import EMBEDDED, HEAD, embedded_files, load_embedded
+from qa_scoring.similarity.identity import files_digest, hub_commit, model_files
 from qa_scoring.similarity.models import NAMED_MODELS, cannot_load, check_usable, commit_of, longest_input
 from qa_scoring.similarity.pairs import PairScorer
 
 SCORERS = ("cross-encoder", "bi-encoder", "bertscore")
 DEVICES = ("cuda", "mps", "cpu")
-DTYPES = ("float32", "bfloat16", "float16")
+BACKENDS = {"torch": ("float32", "bfloat16", "float16"), "onnx": ("float32", "int8")}  # and their dtypes
 ACTIVATIONS = ("sigmoid", "identity")
+
+
+@dataclass(frozen=True)
+class ScorerSettings:
+    """What a scorer was asked for, checked: equal ones share one model.
+
+    Args:
+        scorer: As in ``load_scorer``, like all that follow.
+        model: Hub id, folder, or ``"embedded"``.
+        revision: With ``cache_dir`` the commit.
+        layer: None for the one that is known to suit the model.
+        activation: None for the model's own.
+        label: None for a model with one.
+        backend: One of ``BACKENDS``.
+        dtype: One of the backend's.
+        max_length: None for the model's own.
+        batch_size: None for batches by tokens.
+        device: Of torch.
+        files: With ``cache_dir`` the digest of a local model's files; None otherwise.
+        exports: Where models in other formats are kept; None for nowhere.
+    """
+
+    scorer: str
+    model: str
+    revision: str | None
+    layer: int | None
+    activation: str | None
+    label: str | int | None
+    backend: str
+    dtype: str
+    max_length: int | None
+    batch_size: int | None
+    device: str
+    files: str | None = None
+    exports: Path | None = field(default=None, compare=False)
+
+    def key(self) -> dict[str, object]:
+        """Return everything that changes a score: also the versions of what computes it, not where it is computed."""
+        settings = asdict(self)
+        for name in ("batch_size", "device", "exports", *(() if self.files is None else ("model",))):
+            del settings[name]
+        packages = ["torch", "transformers", "tokenizers", "sentence-transformers"]
+        if self.backend == "onnx":
+            packages.append("onnxruntime")
+        return settings | {"versions": {name: distribution_version(name) for name in packages}}
 
 
 def load_scorer(
@@ -27,10 +78,13 @@ def load_scorer(
     revision: str | None = None,
     layer: int | None = None,
     activation: str | None = None,
+    label: str | int | None = None,
     batch_size: int | None = None,
     device: str | None = None,
     dtype: str | None = None,
+    backend: str = "torch",
     max_length: int | None = None,
+    cache_dir: str | os.PathLike[str] | None = None,
 ) -> PairScorer:
     """Load a scorer; metrics that ask for the same one share it.
 
@@ -40,10 +94,14 @@ def load_scorer(
         revision: Branch, tag or commit on the Hub.
         layer: Which layer BERTScore reads, from 0; None takes the one that is known to suit the model.
         activation: ``"sigmoid"`` or ``"identity"`` in place of what the model's configuration says (cross-encoder).
+        label: Of a cross-encoder with two or more labels (NLI), the name or index of the one whose softmax
+            probability is the score.
         batch_size: Pairs per batch; None fills batches by tokens.
         device: ``"cuda"``, ``"mps"``, ``"cpu"``; None takes the first of them that is there.
-        dtype: ``"float32"`` (None), ``"bfloat16"`` or ``"float16"``.
+        dtype: ``"float32"`` (None), ``"bfloat16"`` or ``"float16"``; with ``backend="onnx"`` also ``"int8"``.
+        backend: ``"torch"``, or ``"onnx"`` (cross-encoders on the CPU).
         max_length: Longest input in tokens; None takes the model's own.
+        cache_dir: Folder that keeps scores; a scorer whose scores are all there never loads its model.
 
     Returns:
         The scorer.
@@ -73,80 +131,162 @@ def load_scorer(
         raise InputError(f"The argument 'activation' is for cross-encoders; {given}, clipped at 0.")
     if layer is not None and scorer != "bertscore":
         raise InputError(f"The argument 'layer' is for scorer='bertscore'; got scorer={scorer!r}.")
-    if dtype not in (None, *DTYPES):
-        raise parameter_error("dtype", f"None or one of {', '.join(map(repr, DTYPES))}", dtype)
+    if label is not None and (isinstance(label, bool) or not isinstance(label, (str, int)) or label == ""):
+        raise parameter_error("label", "None, or the name or index of one of the model's labels", label)
+    if label is not None and scorer != "cross-encoder":
+        raise InputError(f"The argument 'label' is for cross-encoders with two or more labels; got scorer={scorer!r}.")
+    if label is not None and activation is not None:
+        raise InputError(
+            "The score of a label is its softmax probability: pass 'label' (models with two or more labels) or "
+            "'activation' (models with one), not both."
+        )
+    if not isinstance(backend, str) or backend not in BACKENDS:
+        raise parameter_error("backend", " or ".join(map(repr, BACKENDS)), backend)
+    if backend == "onnx" and scorer != "cross-encoder":
+        raise InputError(f"backend='onnx' is for scorer='cross-encoder'; got scorer={scorer!r}.")
+    if dtype is not None and dtype not in BACKENDS[backend]:
+        hint = " (backend='onnx' has int8)" if dtype == "int8" else ""
+        expected = f"None or one of {', '.join(map(repr, BACKENDS[backend]))}{hint}"
+        raise parameter_error("dtype", expected, dtype)
     for name, value, least in (("batch_size", batch_size, 1), ("max_length", max_length, 8), ("layer", layer, 0)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
             raise parameter_error(name, f"None or an integer of at least {least}", value)
     source = model if named is None or named.hub_id is None else named.hub_id
-    layer = named.layer if layer is None and named is not None else layer
-    return _load(
-        scorer, source, revision, layer, activation, batch_size, _device(device), dtype or "float32", max_length
+    settings = ScorerSettings(
+        scorer=scorer,
+        model=source,
+        revision=revision,
+        layer=named.layer if layer is None and named is not None else layer,
+        activation=activation,
+        label=label,
+        backend=backend,
+        dtype=dtype or "float32",
+        max_length=max_length,
+        batch_size=batch_size,
+        device=_device(device, backend),
     )
+    return _load(settings) if cache_dir is None else _load_cached(settings, cache_folder(cache_dir))
+
+
+def _load_cached(settings: ScorerSettings, folder: Path) -> PairScorer:
+    """Return a scorer that loads its model only for scores that are not in the folder."""
+    cache = ScoreCache(folder)
+    settings = replace(_identified(settings), exports=folder)
+    scorer = CachedScorer(cache, settings.key(), lambda: _load(settings))
+    if Path(settings.model).is_dir() and not _has_head(settings.model):
+        scorer.facts = {**scorer.facts, "model": settings.model}  # its files are the key, not its place
+    return scorer
+
+
+def _identified(settings: ScorerSettings) -> ScorerSettings:
+    """Say which model is meant: a commit on the Hub, or these very files."""
+    if _has_head(settings.model) or Path(settings.model).is_dir():
+        return replace(settings, files=_local_digest(settings.model))
+    organization = {"cross-encoder": "cross-encoder", "bi-encoder": "sentence-transformers"}.get(settings.scorer)
+    commit = hub_commit(settings.model, settings.revision, organization=organization)
+    if commit is None:
+        _load(settings)  # says why it cannot be loaded
+        raise InputError(f"The commit of the model {settings.model!r} is not known; it cannot be used with cache_dir.")
+    return replace(settings, revision=commit)
+
+
+def _export_folder(settings: ScorerSettings) -> Path | None:
+    """Return where the model in ONNX is kept, by everything that makes it; None without ``cache_dir``."""
+    if settings.exports is None:
+        return None
+    key = settings.key()
+    made_of = {name: key.get(name) for name in ("model", "revision", "files", "dtype", "versions")}
+    digest = hashlib.blake2b(json.dumps(made_of, sort_keys=True).encode(), digest_size=16).hexdigest()
+    return settings.exports / f"onnx-{digest}"
+
+
+def _local_digest(model: str) -> str:
+    return files_digest(embedded_files(_head_folder(model)) if _has_head(model) else model_files(Path(model)))
+
+
+def _has_head(model: str) -> bool:
+    """Whether a model is the embedded one, or one that was trained like it."""
+    return model in NAMED_MODELS or (Path(model) / HEAD).is_file()
+
+
+def _head_folder(model: str) -> Path:
+    return EMBEDDED if model in NAMED_MODELS else Path(model)
 
 
 @lru_cache(maxsize=4)
-def _load(
-    scorer: str,
-    model: str,
-    revision: str | None,
-    layer: int | None,
-    activation: str | None,
-    batch_size: int | None,
-    device: str,
-    dtype: str,
-    max_length: int | None,
-) -> PairScorer:
+def _load(settings: ScorerSettings) -> PairScorer:
     import torch
 
     from qa_scoring.similarity.cross_encoder import CrossEncoderScorer  # imports torch
 
-    torch_dtype = getattr(torch, dtype)
-    if scorer == "bi-encoder":
+    model, revision, max_length = settings.model, settings.revision, settings.max_length
+    if settings.scorer == "bi-encoder":
         return load_bi_encoder(
-            model, revision=revision, batch_size=batch_size, device=device, dtype=torch_dtype, max_length=max_length
+            model,
+            revision=revision,
+            batch_size=settings.batch_size,
+            device=settings.device,
+            dtype=getattr(torch, settings.dtype),
+            max_length=max_length,
         )
-    if scorer == "bertscore":
+    if settings.scorer == "bertscore":
         return load_bertscore(
             model,
             revision=revision,
-            layer=layer,
-            batch_size=batch_size,
-            device=device,
-            dtype=torch_dtype,
+            layer=settings.layer,
+            batch_size=settings.batch_size,
+            device=settings.device,
+            dtype=getattr(torch, settings.dtype),
             max_length=max_length,
         )
-    if model in NAMED_MODELS or (Path(model) / HEAD).is_file():
-        if activation is not None:
-            raise InputError(
-                f"The argument 'activation' is for models of the Hub's form; {model} has its own, sigmoid."
-            )
+    if _has_head(model):
+        for name, value in (("activation", settings.activation), ("label", settings.label)):
+            if value is not None:
+                raise InputError(f"The argument {name!r} is for models of the Hub's form; {model} has its own head.")
+        if settings.backend == "onnx":
+            raise InputError(f"backend='onnx' is for models of the Hub's form; {model} runs with backend='torch'.")
         return load_embedded(
-            EMBEDDED if model in NAMED_MODELS else Path(model),
-            device=device,
-            dtype=dtype,
+            _head_folder(model),
+            device=settings.device,
+            dtype=settings.dtype,
             max_length=max_length,
-            batch_size=batch_size,
+            batch_size=settings.batch_size,
         )
-    loaded, tokenizer, own_length = _cross_encoder(model, revision, activation)
+    loaded, tokenizer, own_length, prompt = _cross_encoder(model, revision, settings.activation)
+    source: dict[str, Any] = {
+        "model": model,
+        "revision": commit_of(model, revision, organization="cross-encoder"),
+        "transformers": distribution_version("transformers"),
+    }
     check_usable(model, loaded, tokenizer, max_length)
+    if settings.files is not None and settings.files != _local_digest(model):
+        raise InputError(f"The files of {model} changed while they were read. Run again when they are complete.")
+    if settings.backend == "onnx":
+        from qa_scoring.similarity.onnx_network import load_onnx
+
+        loaded = load_onnx(loaded, tokenizer, settings.dtype, keep_in=_export_folder(settings))
+        source |= {"backend": "onnx", "onnxruntime": distribution_version("onnxruntime")}
+    else:
+        loaded = loaded.to(device=settings.device, dtype=getattr(torch, settings.dtype))
     return CrossEncoderScorer(
-        loaded.to(device=device, dtype=torch_dtype),
+        loaded,
         tokenizer,
-        activation=activation or "sigmoid",
+        activation=settings.activation or "sigmoid",
+        label=settings.label,
         max_length=max_length or own_length,
-        batch_size=batch_size,
-        facts={
-            "model": model,
-            "revision": commit_of(model, revision, organization="cross-encoder"),
-            "transformers": distribution_version("transformers"),
-        },
+        batch_size=settings.batch_size,
+        prompt=prompt,
+        facts=source,
     )
 
 
-def _device(device: str | None) -> str:
+def _device(device: str | None, backend: str) -> str:
     import torch
 
+    if backend == "onnx":
+        if device not in (None, "cpu"):
+            raise InputError(f"backend='onnx' runs on the CPU; got device={device!r}.")
+        return "cpu"
     available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if device is None:
         return next(name for name in DEVICES if available[name])
@@ -159,8 +299,8 @@ def _device(device: str | None) -> str:
     return device
 
 
-def _cross_encoder(model: str, revision: str | None, activation: str | None) -> tuple[Any, Any, int]:
-    """Load a cross-encoder whose output is a score; return it, its tokenizer and its longest input."""
+def _cross_encoder(model: str, revision: str | None, activation: str | None) -> tuple[Any, Any, int, str]:
+    """Load a cross-encoder whose output is a score; return it, its tokenizer, its longest input and its prompt."""
     import torch
     from safetensors import SafetensorError
     from sentence_transformers import CrossEncoder
@@ -193,4 +333,7 @@ def _cross_encoder(model: str, revision: str | None, activation: str | None) -> 
             f"(ranking models do). Pass activation='sigmoid' to make it one."
         )
     positions = longest_input(encoder.model) or getattr(encoder.config, "max_position_embeddings", 512)
-    return encoder.model.eval(), encoder.tokenizer, int(min(encoder.tokenizer.model_max_length, positions))
+    own_length = int(min(encoder.tokenizer.model_max_length, positions))
+    prompts = getattr(encoder, "prompts", {})  # sentence-transformers below 5.3 has none for cross-encoders
+    prompt = prompts.get(getattr(encoder, "default_prompt_name", None)) or ""
+    return encoder.model.eval(), encoder.tokenizer, own_length, prompt

@@ -29,15 +29,28 @@ class PairScores:
     truncated: NDArray[np.bool_]
 
 
+Keep = Callable[[Sequence[int], PairScores], None]
+"""Takes rows and their scores as soon as they are known, so that work that is interrupted is not lost."""
+
+
 class PairScorer(Protocol):
     """A model that scores pairs; a score never depends on the other pairs of the call."""
 
     facts: Mapping[str, Value]
     """What changes a score, for signatures."""
 
-    def score(self, pairs: Sequence[Pair], progress: Progress) -> PairScores:
-        """Score distinct pairs."""
+    def score(self, pairs: Sequence[Pair], progress: Progress, keep: Keep = ...) -> PairScores:
+        """Score distinct pairs; ``keep`` is told of every row once, while the work goes on."""
         ...
+
+
+def keep_nothing(rows: Sequence[int], scores: PairScores) -> None:
+    """Keep no scores.
+
+    Args:
+        rows: Places among the pairs.
+        scores: Theirs.
+    """
 
 
 def no_progress(batches: Iterable[Any]) -> Iterable[Any]:

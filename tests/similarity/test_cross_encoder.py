@@ -6,6 +6,7 @@ once, a cut is flagged exactly where a tokenizer without a limit gives more toke
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,8 @@ from hypothesis import strategies as st
 from qa_scoring import InputError
 from qa_scoring.similarity.loading import load_scorer
 from qa_scoring.similarity.pairs import Pair, score_pairs
-from tests.similarity.conftest import MAX_LENGTH
+from tests.similarity.conftest import MAX_LENGTH, change_config
+from tests.similarity.doors import DOORS, score
 
 PAIRS = [
     ("New York City", "New York"),
@@ -121,7 +123,7 @@ def test_batches_hold_all_pairs_and_a_bounded_number_of_tokens(
 ) -> None:
     from qa_scoring.similarity import batching
 
-    monkeypatch.setattr(batching, "TOKENS_PER_BATCH", 256)
+    monkeypatch.setattr(batching, "TOKENS_PER_BATCH_ON_CPU", 256)
     scorer: Any = load_scorer("cross-encoder", str(one_label), device="cpu")
     pairs = [("king " * words, "queen") for words in range(1, 61)]  # 4 to 63 tokens
     batches = batches_of(scorer, pairs)
@@ -203,7 +205,10 @@ def test_scores_that_are_no_numbers_are_an_error(make_cross_encoder: Callable[..
 
 @pytest.mark.parametrize("activation", [None, "sigmoid"])
 def test_two_labels_are_no_similarity(activation: str | None, two_labels: Path) -> None:
-    with pytest.raises(InputError, match="A similarity model has one label; this one has 2"):
+    message = (
+        r"A similarity model has one label; this one has 2 \(0: 'LABEL_0', 1: 'LABEL_1'\)\. Pass label='LABEL_0' or "
+    )
+    with pytest.raises(InputError, match=message):
         load_scorer("cross-encoder", str(two_labels), device="cpu", activation=activation)
 
 
@@ -224,3 +229,95 @@ def test_sigmoid_in_the_configuration_is_taken(make_cross_encoder: Callable[...,
 def test_an_encoder_without_a_trained_head_is_refused(bi_encoder: Path) -> None:
     with pytest.raises(InputError, match=r"is a BertModel, which has no trained layer.*scorer='bi-encoder'"):
         load_scorer("cross-encoder", str(bi_encoder), device="cpu")
+
+
+# ------------------------------------------------------------------------- one of several labels
+
+NLI = {"contradiction": 0, "entailment": 1, "neutral": 2}
+
+
+@pytest.fixture(scope="module")
+def nli(make_cross_encoder: Callable[..., Path]) -> Path:
+    folder = make_cross_encoder(labels=3)
+    change_config(folder, label2id=NLI, id2label={str(index): name for name, index in NLI.items()})
+    return folder
+
+
+@pytest.mark.parametrize("label", ["entailment", "Entailment", 1, "1"])
+@pytest.mark.parametrize("door", DOORS)
+def test_label_is_the_softmax_probability_of_predict(door: str, label: str | int, nli: Path, tmp_path: Path) -> None:
+    expected = predict(nli, PAIRS, apply_softmax=True)[:, 1]
+    assert np.ptp(expected) > 0.05
+    predictions, references = [first for first, _ in PAIRS], [[second] for _, second in PAIRS]
+    result = score(door, predictions, references, tmp_path, model=str(nli), label=label, device="cpu")
+    found = [row["sas"] for row in result["details"]]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+    assert "|activation:softmax|label:entailment|" in result["signature"]
+
+
+def test_labels_share_nothing_but_sum_to_one(nli: Path) -> None:
+    total = sum(scores(nli, PAIRS, label=label) for label in NLI)
+    np.testing.assert_allclose(total, 1.0, rtol=0, atol=1e-9)
+
+
+def test_two_labels_are_enough(two_labels: Path) -> None:
+    expected = predict(two_labels, PAIRS, apply_softmax=True)[:, 0]
+    np.testing.assert_allclose(scores(two_labels, PAIRS, label="label_0"), expected, rtol=0, atol=1e-5)
+
+
+LISTED = r"\(0: 'contradiction', 1: 'entailment', 2: 'neutral'\)"
+BAD_LABELS: dict[str, tuple[dict[str, Any], str]] = {
+    "unknown name": ({"label": "similar"}, rf"'label' must be one of the model's labels {LISTED}; got 'similar'"),
+    "index too large": ({"label": 3}, rf"'label' must be one of the model's labels {LISTED}; got 3"),
+    "index too large, from a command line": ({"label": "3"}, rf"one of the model's labels {LISTED}; got '3'"),
+    "negative index": ({"label": -1}, rf"'label' must be one of the model's labels {LISTED}; got -1"),
+    "none where there are several": ({}, rf"one label; this one has 3 {LISTED}\. Pass label='contradiction' or"),
+    "no name": ({"label": ""}, "'label' must be None, or the name or index of one of the model's labels; got ''"),
+    "True": ({"label": True}, "'label' must be None, or the name or index .*; got True"),
+    "a list": ({"label": ["entailment"]}, "'label' must be None, or the name or index"),
+    "with an activation": ({"label": 1, "activation": "sigmoid"}, "pass 'label' .* or 'activation' .*, not both"),
+    "with a bi-encoder": ({"label": 1, "scorer": "bi-encoder"}, "'label' is for cross-encoders .* 'bi-encoder'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "message"), BAD_LABELS.values(), ids=BAD_LABELS)
+def test_bad_label(options: dict[str, Any], message: str, nli: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        load_scorer(**({"scorer": "cross-encoder", "model": str(nli), "device": "cpu"} | options))
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_model_with_one_label_takes_none(door: str, one_label: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="'label' is for models with two or more labels .NLI.; this one has one"):
+        score(door, ["a"], [["b"]], tmp_path, model=str(one_label), label="LABEL_0", device="cpu")
+
+
+# --------------------------------------------------------------------------------------- prompts
+
+
+def test_a_saved_prompt_is_read_as_predict_reads_it(one_label: Path, tmp_path: Path) -> None:
+    from sentence_transformers import CrossEncoder
+
+    parameters = inspect.signature(CrossEncoder.__init__).parameters
+    if "prompts" not in parameters:
+        pytest.skip("this version of sentence-transformers has no prompts for cross-encoders")
+    folder = tmp_path / "model"
+    CrossEncoder(
+        str(one_label), device="cpu", prompts={"same": "the year ", "other": "king "}, default_prompt_name="same"
+    ).save(str(folder))
+    expected = predict(folder, PAIRS)
+    assert np.abs(expected - predict(one_label, PAIRS)).max() > 1e-3
+    scorer = load_scorer("cross-encoder", str(folder), device="cpu")
+    np.testing.assert_allclose(score_pairs(scorer, PAIRS).scores, expected, rtol=0, atol=1e-5)
+    assert scorer.facts["prompt"] == "the year "
+
+
+def test_prompts_without_a_default_change_nothing(one_label: Path, tmp_path: Path) -> None:
+    from sentence_transformers import CrossEncoder
+
+    if "prompts" not in inspect.signature(CrossEncoder.__init__).parameters:
+        pytest.skip("this version of sentence-transformers has no prompts for cross-encoders")
+    CrossEncoder(str(one_label), device="cpu", prompts={"same": "the year "}).save(str(tmp_path))
+    scorer = load_scorer("cross-encoder", str(tmp_path), device="cpu")
+    np.testing.assert_allclose(score_pairs(scorer, PAIRS).scores, scores(one_label, PAIRS), rtol=0, atol=1e-6)
+    assert scorer.facts["prompt"] is None

