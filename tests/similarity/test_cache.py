@@ -158,7 +158,8 @@ def test_everything_that_changes_a_score_is_in_the_key(
     for number, changes in enumerate(
         (
             {}, {"activation": "sigmoid"}, {"dtype": "bfloat16"}, {"max_length": 16},
-            {"model": str(two_labels), "label": 0}, {"model": str(two_labels), "label": 1}, {"scorer": "bi-encoder", "model": str(bi_encoder)},
+            {"model": str(two_labels), "label": 0}, {"model": str(two_labels), "label": 1},
+            {"scorer": "bi-encoder", "model": str(bi_encoder)},
         ),
         start=1,
     ):  # fmt: skip

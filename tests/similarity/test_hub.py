@@ -231,6 +231,25 @@ def test_fresh_cache_then_offline(hub: Hub, tmp_path: Path, folders: dict[str, P
         assert part in unknown["error"]
 
 
+def test_kept_scores_are_those_of_a_commit(hub: Hub, tmp_path: Path, folders: dict[str, Path]) -> None:
+    kept = {"model": "org/tiny", "cache_dir": str(tmp_path / "cache")}
+    (first,) = run(hub, tmp_path / "home", [kept])
+    assert first["scores"] == expected(folders[NEW])
+    assert first["facts"]["revision"] == NEW
+    hub.sent()
+    assert run(hub, tmp_path / "another home", [kept]) == [first]
+    assert set(hub.sent()) == {"config.json"}, "which commit it is, and nothing of the model"
+    assert run(hub, tmp_path / "home", [kept], offline=True) == [first]
+    hub.revisions["org/tiny"]["main"] = OLD  # the branch moves
+    try:
+        by_branch, by_commit = run(hub, tmp_path / "home", [kept, kept | {"revision": NEW}])
+    finally:
+        hub.revisions["org/tiny"]["main"] = NEW
+    assert by_branch["scores"] == expected(folders[OLD])
+    assert by_branch["facts"]["revision"] == OLD
+    assert by_commit == first
+
+
 Answers = dict[str, dict[str, Any]]
 
 # What one process with one fresh cache asks for, one after the other.
