@@ -166,15 +166,15 @@ def _load_cached(settings: ScorerSettings, folder: Path) -> PairScorer:
     cache = ScoreCache(folder)
     settings = replace(_identified(settings), exports=folder)
     scorer = CachedScorer(cache, settings.key(), lambda: _load(settings))
-    if Path(settings.model).is_dir() and not _is_adapted(settings.model):
+    if settings.files is not None and not _is_adapted(settings):
         scorer.facts = {**scorer.facts, "model": settings.model}  # its files are the key, not its place
     return scorer
 
 
 def _identified(settings: ScorerSettings) -> ScorerSettings:
     """Say which model is meant: a commit on the Hub, or these very files."""
-    if _is_adapted(settings.model) or Path(settings.model).is_dir():
-        return replace(settings, files=_local_digest(settings.model))
+    if _is_adapted(settings) or Path(settings.model).is_dir():
+        return replace(settings, files=_local_digest(settings))
     organization = {"cross-encoder": "cross-encoder", "bi-encoder": "sentence-transformers"}.get(settings.scorer)
     commit = hub_commit(settings.model, settings.revision, organization=organization)
     if commit is None:
@@ -193,13 +193,22 @@ def _export_folder(settings: ScorerSettings) -> Path | None:
     return settings.exports / f"onnx-{digest}"
 
 
-def _local_digest(model: str) -> str:
-    return files_digest(embedded_files(_adapter(model)) if _is_adapted(model) else model_files(Path(model)))
+def _local_digest(settings: ScorerSettings) -> str:
+    adapted = _is_adapted(settings)
+    return files_digest(embedded_files(_adapter(settings.model)) if adapted else model_files(Path(settings.model)))
 
 
-def _is_adapted(model: str) -> bool:
+def _check_unchanged(settings: ScorerSettings) -> None:
+    """Refuse a model that is not the one whose digest was taken before it was loaded."""
+    if settings.files is not None and settings.files != _local_digest(settings):
+        raise InputError(
+            f"The files of {settings.model} changed while they were read. Run again when they are complete."
+        )
+
+
+def _is_adapted(settings: ScorerSettings) -> bool:
     """Whether a model is the embedded one, or one that was trained like it."""
-    return model in NAMED_MODELS or _adapter(model).is_file()
+    return settings.scorer == "cross-encoder" and (settings.model in NAMED_MODELS or _adapter(settings.model).is_file())
 
 
 def _adapter(model: str) -> Path:
@@ -214,7 +223,7 @@ def _load(settings: ScorerSettings) -> PairScorer:
 
     model, revision, max_length = settings.model, settings.revision, settings.max_length
     if settings.scorer == "bi-encoder":
-        return load_bi_encoder(
+        bi_encoder = load_bi_encoder(
             model,
             revision=revision,
             batch_size=settings.batch_size,
@@ -222,9 +231,11 @@ def _load(settings: ScorerSettings) -> PairScorer:
             dtype=getattr(torch, settings.dtype),
             max_length=max_length,
         )
+        _check_unchanged(settings)
+        return bi_encoder
     source: dict[str, Any]
     prompt = ""
-    if _is_adapted(model):
+    if _is_adapted(settings):
         loaded, tokenizer, facts = _embedded(model)
         source = {"model": facts["name"]}
         own_length = 256
@@ -232,8 +243,7 @@ def _load(settings: ScorerSettings) -> PairScorer:
         loaded, tokenizer, own_length, prompt = _cross_encoder(model, revision, settings.activation)
         source = {"model": model, "revision": commit_of(model, revision, organization="cross-encoder")}
     check_usable(model, loaded, tokenizer, max_length)
-    if settings.files is not None and settings.files != _local_digest(model):
-        raise InputError(f"The files of {model} changed while they were read. Run again when they are complete.")
+    _check_unchanged(settings)
     source["transformers"] = distribution_version("transformers")
     if settings.backend == "onnx":
         from qa_scoring.similarity.onnx_network import load_onnx
