@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 
 from qa_scoring.errors import InputError
@@ -57,13 +58,20 @@ def files_digest(files: Iterable[Path]) -> str:
     total = hashlib.blake2b(digest_size=16)
     for path in files:
         try:
-            with path.open("rb") as file:
-                content = hashlib.file_digest(file, "sha256").digest()
+            state = path.stat()
+            content = _content_digest(path, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
         except OSError as error:
             raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
         name = path.name.encode()
         total.update(len(name).to_bytes(8, "big") + name + content)
     return total.hexdigest()
+
+
+@lru_cache(maxsize=256)
+def _content_digest(path: Path, *_state: int) -> bytes:
+    """Digest a file; once per process for a file that nobody touched, because weights are large."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).digest()
 
 
 def hub_commit(model: str, revision: str | None, *, organization: str | None) -> str | None:

@@ -173,15 +173,15 @@ def _load_cached(settings: ScorerSettings, folder: Path) -> PairScorer:
     cache = ScoreCache(folder)
     settings = replace(_identified(settings), exports=folder)
     scorer = CachedScorer(cache, settings.key(), lambda: _load(settings))
-    if Path(settings.model).is_dir() and not _has_head(settings.model):
+    if settings.files is not None and not _has_head(settings):
         scorer.facts = {**scorer.facts, "model": settings.model}  # its files are the key, not its place
     return scorer
 
 
 def _identified(settings: ScorerSettings) -> ScorerSettings:
     """Say which model is meant: a commit on the Hub, or these very files."""
-    if _has_head(settings.model) or Path(settings.model).is_dir():
-        return replace(settings, files=_local_digest(settings.model))
+    if _has_head(settings) or Path(settings.model).is_dir():
+        return replace(settings, files=_local_digest(settings))
     organization = {"cross-encoder": "cross-encoder", "bi-encoder": "sentence-transformers"}.get(settings.scorer)
     commit = hub_commit(settings.model, settings.revision, organization=organization)
     if commit is None:
@@ -200,13 +200,15 @@ def _export_folder(settings: ScorerSettings) -> Path | None:
     return settings.exports / f"onnx-{digest}"
 
 
-def _local_digest(model: str) -> str:
-    return files_digest(embedded_files(_head_folder(model)) if _has_head(model) else model_files(Path(model)))
+def _local_digest(settings: ScorerSettings) -> str:
+    model = settings.model
+    return files_digest(embedded_files(_head_folder(model)) if _has_head(settings) else model_files(Path(model)))
 
 
-def _has_head(model: str) -> bool:
+def _has_head(settings: ScorerSettings) -> bool:
     """Whether a model is the embedded one, or one that was trained like it."""
-    return model in NAMED_MODELS or (Path(model) / HEAD).is_file()
+    model = settings.model
+    return settings.scorer == "cross-encoder" and (model in NAMED_MODELS or (Path(model) / HEAD).is_file())
 
 
 def _head_folder(model: str) -> Path:
@@ -215,6 +217,20 @@ def _head_folder(model: str) -> Path:
 
 @lru_cache(maxsize=4)
 def _load(settings: ScorerSettings) -> PairScorer:
+    scorer = _read(settings)
+    _check_unchanged(settings)
+    return scorer
+
+
+def _check_unchanged(settings: ScorerSettings) -> None:
+    """Refuse a model that is not the one whose digest was taken before it was loaded."""
+    if settings.files is not None and settings.files != _local_digest(settings):
+        raise InputError(
+            f"The files of {settings.model} changed while they were read. Run again when they are complete."
+        )
+
+
+def _read(settings: ScorerSettings) -> PairScorer:
     import torch
 
     from qa_scoring.similarity.cross_encoder import CrossEncoderScorer  # imports torch
@@ -239,7 +255,7 @@ def _load(settings: ScorerSettings) -> PairScorer:
             dtype=getattr(torch, settings.dtype),
             max_length=max_length,
         )
-    if _has_head(model):
+    if _has_head(settings):
         for name, value in (("activation", settings.activation), ("label", settings.label)):
             if value is not None:
                 raise InputError(f"The argument {name!r} is for models of the Hub's form; {model} has its own head.")
@@ -259,11 +275,10 @@ def _load(settings: ScorerSettings) -> PairScorer:
         "transformers": distribution_version("transformers"),
     }
     check_usable(model, loaded, tokenizer, max_length)
-    if settings.files is not None and settings.files != _local_digest(model):
-        raise InputError(f"The files of {model} changed while they were read. Run again when they are complete.")
     if settings.backend == "onnx":
         from qa_scoring.similarity.onnx_network import load_onnx
 
+        _check_unchanged(settings)  # what is exported may be kept
         loaded = load_onnx(loaded, tokenizer, settings.dtype, keep_in=_export_folder(settings))
         source |= {"backend": "onnx", "onnxruntime": distribution_version("onnxruntime")}
     else:

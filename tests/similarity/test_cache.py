@@ -237,14 +237,21 @@ def test_a_module_of_a_sentence_transformer_is_part_of_it(bi_encoder: Path, tmp_
     assert count_scorers(tmp_path / "cache") == 2
 
 
+@pytest.mark.parametrize(("scorer", "loader"), [("cross-encoder", "_cross_encoder"), ("bi-encoder", "load_bi_encoder")])
 def test_files_that_change_while_they_are_loaded_are_an_error(
-    one_label: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    scorer: str, loader: str, one_label: Path, bi_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = Path(shutil.copytree(one_label, tmp_path / "model"))
-    load = loading._cross_encoder
-    monkeypatch.setattr(loading, "_cross_encoder", lambda *args: (load(*args), other_weights(folder))[0])
+    folder = Path(shutil.copytree(one_label if scorer == "cross-encoder" else bi_encoder, tmp_path / "model"))
+    load = getattr(loading, loader)
+
+    def load_and_change(*args: Any, **options: Any) -> Any:
+        loaded = load(*args, **options)
+        change_config(folder, note=1)
+        return loaded
+
+    monkeypatch.setattr(loading, loader, load_and_change)
     with pytest.raises(InputError, match=rf"The files of {folder} changed while they were read"):
-        load_scorer("cross-encoder", str(folder), device="cpu", cache_dir=tmp_path / "cache")
+        load_scorer(scorer, str(folder), device="cpu", cache_dir=tmp_path / "cache")
 
 
 def test_a_model_trained_like_the_embedded_one(tmp_path: Path, no_model: Callable[[], None]) -> None:
