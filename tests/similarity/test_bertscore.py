@@ -163,8 +163,8 @@ def answer_pairs() -> list[Pair]:
 
 @pytest.mark.parametrize("layer", [2, 6])
 def test_scores_of_real_answers_are_those_of_bert_score(layer: int, base: Path, answer_pairs: list[Pair]) -> None:
-    ours = scores(base, answer_pairs, layer=layer)
-    np.testing.assert_allclose(ours, published(base, layer, answer_pairs), rtol=0, atol=1e-4)
+    pairs = answer_pairs[::6]  # bert-score is asked pair by pair, a few a second
+    np.testing.assert_allclose(scores(base, pairs, layer=layer), published(base, layer, pairs), rtol=0, atol=1e-4)
 
 
 def test_scores_of_real_answers_are_those_of_the_formulas(base: Path, answer_pairs: list[Pair]) -> None:
