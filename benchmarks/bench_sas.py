@@ -198,35 +198,23 @@ def contestants(model: str, cache_dir: str) -> dict[str, Callable[[], Prepare]]:
     }
 
 
-def plain_folder(model: Path, target: Path) -> None:
-    """Write the embedded model, or one trained like it, as a folder that every library reads.
-
-    Args:
-        model: Folder with ``adapter.safetensors``.
-        target: Folder to write.
-    """
-    from qa_scoring.similarity.embedded import ADAPTER, load_embedded
-
-    network, tokenizer, _ = load_embedded(model / ADAPTER.name)
-    tokenizer.model_max_length = 256
-    network.save_pretrained(target)
-    tokenizer.save_pretrained(target)
-
-
 # --------------------------------------------------------------------------------------- timing
 
 
-def time_interleaved(calls: dict[str, Callable[[], list[float]]], repeats: int) -> dict[str, list[float]]:
-    """Run all calls in turn, several times; return the seconds of each run on the clock, for they use all cores."""
+def time_interleaved(
+    calls: dict[str, Callable[[], list[float]]], repeats: int
+) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
+    """Run all calls in turn, several times; return the seconds of each run on the clock, and the scores of the last."""
     seconds: dict[str, list[float]] = {name: [] for name in calls}
+    scores: dict[str, list[float]] = {}
     for _ in range(repeats):
         for name, call in calls.items():
             gc.collect()
             start = time.perf_counter()
-            call()
+            scores[name] = call()
             seconds[name].append(time.perf_counter() - start)
             print(f"{name}: {seconds[name][-1]:.2f} s", file=sys.stderr)
-    return seconds
+    return seconds, scores
 
 
 def change(scores: Sequence[float], expected: Sequence[float]) -> Figures:
@@ -242,6 +230,10 @@ def ratio(slow: Sequence[float], fast: Sequence[float]) -> float:
 
 def peak_memory_mb() -> float:
     """Return the peak resident memory of this process in MB (10^6 bytes)."""
+    status = Path("/proc/self/status")
+    if status.exists():  # getrusage would count the parent, which has all contestants loaded
+        (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
+        return round(int(line.split()[1]) * 1024 / 1e6, 1)
     unit = 1 if sys.platform == "darwin" else 1024
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6, 1)
 
@@ -289,12 +281,10 @@ def machine() -> Figures:
 
 def measure(args: argparse.Namespace) -> Figures:
     """Run everything."""
+    busy = round(os.getloadavg()[0], 1)
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         model = args.model
-        if (model / "adapter.safetensors").is_file():
-            model = scratch / "model"
-            plain_folder(args.model, model)
         rows = read_examples(args.squad, args.questions)
         left_out: dict[str, str] = {}
         calls: dict[str, Callable[[], list[float]]] = {}
@@ -303,9 +293,8 @@ def measure(args: argparse.Namespace) -> Figures:
                 calls[name] = load()(rows)
             except ImportError as error:
                 left_out[name] = f"{type(error).__name__}: {error}"
-        expected = calls[PREDICT]()
-        changes = {name: change(call(), expected) for name, call in calls.items()}
-        seconds = time_interleaved(calls, args.repeats)
+        seconds, scores = time_interleaved(calls, args.repeats)
+        changes = {name: change(found, scores[PREDICT]) for name, found in scores.items()}
         memory = {name: memory_of(name, model, scratch / "cache", args)["peak_mb"] for name in calls}
     pairs = rows.pairs()
     return {
@@ -316,6 +305,7 @@ def measure(args: argparse.Namespace) -> Figures:
         "pairs": len(pairs),
         "distinct_pairs": len(set(pairs)),
         "repeats": args.repeats,
+        "load_average_before": busy,
         "peers_left_out": left_out,
         "contestants": {
             name: {
@@ -347,7 +337,7 @@ class Target:
         if value is None:
             return f"| {self.what} | {limit} | not measured | |"
         met = value >= self.limit if self.at_least else value <= self.limit
-        return f"| {self.what} | {limit} | {value:.2g}{self.unit} | {'met' if met else '**missed**'} |"
+        return f"| {self.what} | {limit} | {value:,.3g}{self.unit} | {'met' if met else '**missed**'} |"
 
 
 def _speedup(name: str, other: str) -> Callable[[Figures], float | None]:
@@ -393,7 +383,7 @@ def _facts(report: Figures) -> str:
         f"{sample}{report['questions']:,} questions, {report['pairs']:,} pairs, {report['distinct_pairs']:,} of them "
         f"distinct; model {report['model']}. {system} on {architecture}, {cpus} cores, {threads} threads; {versions}. "
         f"Times are seconds on the clock, the median (minimum) of {report['repeats']} runs; ratios are medians over "
-        f"the runs.{left_out}"
+        f"the runs. Load average before: {report['load_average_before']}.{left_out}"
     )
 
 
