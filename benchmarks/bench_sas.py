@@ -242,6 +242,10 @@ def ratio(slow: Sequence[float], fast: Sequence[float]) -> float:
 
 def peak_memory_mb() -> float:
     """Return the peak resident memory of this process in MB (10^6 bytes)."""
+    status = Path("/proc/self/status")
+    if status.exists():  # getrusage would count the parent, which has all contestants loaded
+        (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
+        return round(int(line.split()[1]) * 1024 / 1e6, 1)
     unit = 1 if sys.platform == "darwin" else 1024
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6, 1)
 
@@ -289,6 +293,7 @@ def machine() -> Figures:
 
 def measure(args: argparse.Namespace) -> Figures:
     """Run everything."""
+    busy = round(os.getloadavg()[0], 1)
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         model = args.model
@@ -316,6 +321,7 @@ def measure(args: argparse.Namespace) -> Figures:
         "pairs": len(pairs),
         "distinct_pairs": len(set(pairs)),
         "repeats": args.repeats,
+        "load_average_before": busy,
         "peers_left_out": left_out,
         "contestants": {
             name: {
@@ -347,7 +353,7 @@ class Target:
         if value is None:
             return f"| {self.what} | {limit} | not measured | |"
         met = value >= self.limit if self.at_least else value <= self.limit
-        return f"| {self.what} | {limit} | {value:.2g}{self.unit} | {'met' if met else '**missed**'} |"
+        return f"| {self.what} | {limit} | {value:,.3g}{self.unit} | {'met' if met else '**missed**'} |"
 
 
 def _speedup(name: str, other: str) -> Callable[[Figures], float | None]:
@@ -393,7 +399,7 @@ def _facts(report: Figures) -> str:
         f"{sample}{report['questions']:,} questions, {report['pairs']:,} pairs, {report['distinct_pairs']:,} of them "
         f"distinct; model {report['model']}. {system} on {architecture}, {cpus} cores, {threads} threads; {versions}. "
         f"Times are seconds on the clock, the median (minimum) of {report['repeats']} runs; ratios are medians over "
-        f"the runs.{left_out}"
+        f"the runs. Load average before: {report['load_average_before']}.{left_out}"
     )
 
 
