@@ -284,18 +284,17 @@ def measure(args: argparse.Namespace) -> Figures:
     busy = round(os.getloadavg()[0], 1)
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        model = args.model
         rows = read_examples(args.squad, args.questions)
         left_out: dict[str, str] = {}
         calls: dict[str, Callable[[], list[float]]] = {}
-        for name, load in contestants(str(model), str(scratch / "cache")).items():
+        for name, load in contestants(str(args.model), str(scratch / "cache")).items():
             try:
                 calls[name] = load()(rows)
             except ImportError as error:
                 left_out[name] = f"{type(error).__name__}: {error}"
         seconds, scores = time_interleaved(calls, args.repeats)
         changes = {name: change(found, scores[PREDICT]) for name, found in scores.items()}
-        memory = {name: memory_of(name, model, scratch / "cache", args)["peak_mb"] for name in calls}
+        memory = {name: memory_of(name, args.model, scratch / "cache", args)["peak_mb"] for name in calls}
     pairs = rows.pairs()
     return {
         "machine": machine(),

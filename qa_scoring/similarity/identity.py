@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
 from qa_scoring.errors import InputError
+from qa_scoring.similarity.models import hub_places
 
 # What a loader reads: configuration, tokenizer, weights. Not read: documentation, pickles, other formats.
 _READ = {".json", ".jsonl", ".txt", ".model", ".spm", ".vocab", ".bpe", ".codes", ".jinja", ".safetensors"}
@@ -87,8 +87,8 @@ def hub_commit(model: str, revision: str | None, *, organization: str | None) ->
     """
     from huggingface_hub import hf_hub_download
 
-    cache = None if organization is None else os.environ.get("SENTENCE_TRANSFORMERS_HOME")
-    for name in (model,) if "/" in model or organization is None else (f"{organization}/{model}", model):
+    names, cache = hub_places(model, organization)
+    for name in names:
         try:
             return Path(hf_hub_download(name, "config.json", revision=revision, cache_dir=cache)).parent.name
         except (OSError, ValueError):  # no such model, revision or file, no network; or no name of a model

@@ -107,6 +107,26 @@ def longest_input(network: Any) -> int | None:
     return None
 
 
+def hub_places(model: str, organization: str | None) -> tuple[tuple[str, ...], str | None]:
+    """Say where a model is looked for.
+
+    Args:
+        model: Hub id.
+        organization: Where sentence-transformers looks for a model without one; None if transformers loads it.
+
+    Returns:
+        The names on the Hub, the first that is there counts; and the folder of the cache, None for the usual one.
+
+    Example:
+        >>> hub_places("stsb-roberta-large", "cross-encoder")[0]
+        ('cross-encoder/stsb-roberta-large', 'stsb-roberta-large')
+    """
+    if organization is None:
+        return (model,), None
+    names = (model,) if "/" in model else (f"{organization}/{model}", model)
+    return names, os.environ.get("SENTENCE_TRANSFORMERS_HOME")
+
+
 def commit_of(model: str, revision: str | None, *, organization: str | None) -> str | None:
     """Return the commit of a model that has just been loaded from the Hub or its cache.
 
@@ -122,8 +142,8 @@ def commit_of(model: str, revision: str | None, *, organization: str | None) -> 
 
     if Path(model).is_dir():
         return None
-    cache = None if organization is None else os.environ.get("SENTENCE_TRANSFORMERS_HOME")
-    for name in (model,) if "/" in model or organization is None else (f"{organization}/{model}", model):
+    names, cache = hub_places(model, organization)
+    for name in names:
         file = try_to_load_from_cache(name, "config.json", cache_dir=cache, revision=revision)
         if isinstance(file, str):
             return Path(file).parent.name

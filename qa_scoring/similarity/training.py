@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,23 +91,23 @@ class _Read:
 
     def scores(self, head: Head) -> NDArray[np.float64]:
         """Return every pair's logit."""
-        head.eval()
-        logits = np.empty(len(self._pairs))
-        with torch.inference_mode():
-            for start in range(0, len(logits), _PAIRS_AT_ONCE):
-                rows = list(range(start, min(len(logits), start + _PAIRS_AT_ONCE)))
-                logits[rows] = head(*self.tensors(rows)).numpy()
-        return logits
+        return self._in_parts(head, head).double().numpy()
 
     def all_features(self, head: Head) -> Tensor:
         """Return the features of every pair, the head's own included."""
+
+        def features(read: Tensor, first: Tokens, second: Tokens) -> Tensor:
+            return torch.cat([read, head.rematch(first, second)], dim=1)
+
+        return self._in_parts(head, features)
+
+    def _in_parts(self, head: Head, figures: Callable[[Tensor, Tokens, Tokens], Tensor]) -> Tensor:
+        """Put together what comes out for some pairs at a time, without learning from them."""
+        head.eval()
+        rows = range(len(self._pairs))
         with torch.inference_mode():
-            parts = [
-                torch.cat([features, head.rematch(first, second)], dim=1)
-                for start in range(0, len(self._pairs), _PAIRS_AT_ONCE)
-                for features, first, second in [self.tensors(range(len(self._pairs))[start : start + _PAIRS_AT_ONCE])]
-            ]
-        return torch.cat(parts)
+            parts = [figures(*self.tensors(rows[start : start + _PAIRS_AT_ONCE])) for start in rows[::_PAIRS_AT_ONCE]]
+        return torch.cat(parts) if parts else torch.empty(0)
 
 
 class _Scales(nn.Module):
@@ -116,14 +116,13 @@ class _Scales(nn.Module):
     A logit z becomes the logit of a label of kind k as exp(slope_k) · z + offset_k.
     """
 
-    def __init__(self, origins: Sequence[str]) -> None:
+    def __init__(self, kinds: int) -> None:
         super().__init__()
-        self.origins = list(origins)
-        self.slope = nn.Parameter(torch.zeros(len(self.origins)))
-        self.offset = nn.Parameter(torch.zeros(len(self.origins)))
+        self.slope = nn.Parameter(torch.zeros(kinds))
+        self.offset = nn.Parameter(torch.zeros(kinds))
 
-    def forward(self, logits: Tensor, origins: Tensor) -> Tensor:
-        return logits * self.slope[origins].exp() + self.offset[origins]
+    def forward(self, logits: Tensor, kinds: Tensor) -> Tensor:
+        return logits * self.slope[kinds].exp() + self.offset[kinds]
 
 
 def train(
@@ -207,7 +206,7 @@ def train(
         dropout=config.dropout,
     )
     _standardise(head, learnt)
-    scales = _Scales(origins)
+    scales = _Scales(len(origins))
     labels = torch.tensor([pair.label for pair in sets.train])
     kinds = torch.tensor([origins.index(pair.origin) for pair in sets.train])
     space = [head.down, head.up]
@@ -309,7 +308,6 @@ def correlations(pairs: Sequence[TrainingPair], scores: NDArray[Any]) -> dict[st
 
 def _standardise(head: Head, read: _Read) -> None:
     """Measure mean and deviation of the features before training; the learnt space starts as it is."""
-    head.eval()
     features = read.all_features(head)
     head.mean.copy_(features.mean(0))
     head.deviation.copy_(features.std(0).clamp(min=1e-3))
