@@ -71,7 +71,7 @@ class ScoreCache:
         self._path = folder / FILE
         with self._connection() as connection:
             if self._is_empty(connection):
-                connection.execute("PRAGMA journal_mode = WAL")
+                self._switch_to_wal(connection)
                 connection.execute("BEGIN IMMEDIATE")  # of several processes one makes the tables
                 if self._is_empty(connection):
                     for table in _TABLES:
@@ -144,6 +144,19 @@ class ScoreCache:
             raise InputError(
                 f"{self._path} is no intact SQLite file: {error}. Pass another cache_dir, or delete the file."
             ) from error
+
+    @staticmethod
+    def _switch_to_wal(connection: sqlite3.Connection) -> None:
+        """Wait for other processes that do the same: of this statement SQLite's own waiting leaves some cases out."""
+        until = time.monotonic() + _BUSY_SECONDS
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.01)
 
     @staticmethod
     def _is_empty(connection: sqlite3.Connection) -> bool:
