@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from qa_scoring.encoders.scorers import Progress, no_progress
 from qa_scoring.errors import InputError
 from qa_scoring.multilingual_squad import score_multilingual_squad
 from qa_scoring.overlap.scoring import FloatArray
 from qa_scoring.sas import score_sas
-from qa_scoring.similarity.pairs import Progress, no_progress
 from qa_scoring.statistics.correlation import Correlation, correlate
 
 SUBSETS = ("all", "f1 = 0", "f1 ≠ 0")

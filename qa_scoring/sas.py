@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from qa_scoring import __version__
+from qa_scoring.encoders.scorers import Pair, Progress, Scores, no_progress, score_distinct
 from qa_scoring.errors import InputError, parameter_error
 from qa_scoring.records import Missing, Records, make_records
 from qa_scoring.rows import DEFAULT_SEED, Rows, Scored, check_statistics, group_labels, summarize_scores, with_groups
 from qa_scoring.signature import Signature
 from qa_scoring.similarity.loading import load_scorer
 from qa_scoring.similarity.models import NAMED_MODELS
-from qa_scoring.similarity.pairs import Pair, PairScores, Progress, no_progress, score_pairs
 from qa_scoring.text.languages import find_language
 
 METRIC = "sas_metric"
@@ -123,7 +123,7 @@ def score_sas(
     )
     scored, pairs = _reference_scores(records, exact_match_is_one)
     unique = list(dict.fromkeys(pairs + [pair[::-1] for pair in pairs] if symmetric else pairs))
-    similarities = score_pairs(pair_scorer, unique, progress)
+    similarities = score_distinct(pair_scorer, unique, progress)
     rows = _rows(records, scored, _by_pair(unique, similarities, symmetric), aggregate, labels)
     result = with_groups(
         rows,
@@ -217,7 +217,7 @@ def _reference_scores(records: Records, exact_match_is_one: bool) -> tuple[list[
     return rows, pairs
 
 
-def _by_pair(unique: list[Pair], scores: PairScores, symmetric: bool) -> dict[Pair, tuple[float, bool]]:
+def _by_pair(unique: list[Pair], scores: Scores, symmetric: bool) -> dict[Pair, tuple[float, bool]]:
     table = {
         pair: (score, cut)
         for pair, score, cut in zip(unique, scores.scores.tolist(), scores.truncated.tolist(), strict=True)

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from qa_scoring.encoders.batching import TOKENS_PER_BATCH, token_batches
+from qa_scoring.encoders.hub import cannot_load, check_usable, commit_of, longest_input
+from qa_scoring.encoders.scorers import Keep, Pair, Progress, Scores, keep_nothing
 from qa_scoring.errors import InputError, parameter_error
 from qa_scoring.extras import distribution_version
 from qa_scoring.signature import Value
-from qa_scoring.similarity.batching import TOKENS_PER_BATCH, token_batches
-from qa_scoring.similarity.models import cannot_load, check_usable, commit_of, longest_input
-from qa_scoring.similarity.pairs import Keep, Pair, PairScores, Progress, keep_nothing
 
 # Batches are sorted by length inside windows of so many tokens: most vectors are used and dropped within one.
 _TOKENS_PER_WINDOW = 32 * TOKENS_PER_BATCH
@@ -148,7 +148,7 @@ class BERTScoreScorer:
             "max_length": max_length,
         }
 
-    def score(self, pairs: Sequence[Pair], progress: Progress, keep: Keep = keep_nothing) -> PairScores:
+    def score(self, pairs: Sequence[Pair], progress: Progress, keep: Keep = keep_nothing) -> Scores:
         """Score pairs as soon as both sides have been read, and forget vectors that no later pair needs."""
         position: dict[str, int] = {}
         rows = np.array([[position.setdefault(text, len(position)) for text in pair] for pair in pairs])
@@ -170,8 +170,8 @@ class BERTScoreScorer:
                 scores[row] = greedy_f1(vectors[first], vectors[second])
             for text in texts_of[number]:
                 del vectors[text]
-            keep(pairs_of[number], PairScores(scores[pairs_of[number]], cut[pairs_of[number]]))
-        return PairScores(scores, cut)
+            keep(pairs_of[number], Scores(scores[pairs_of[number]], cut[pairs_of[number]]))
+        return Scores(scores, cut)
 
     def _tokens(self, texts: list[str]) -> tuple[list[list[int]], NDArray[np.bool_]]:
         """Return the token numbers of texts, cut to what the model can read, and which were cut."""

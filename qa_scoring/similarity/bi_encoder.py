@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qa_scoring.encoders.hub import cannot_load, check_usable, commit_of
+from qa_scoring.encoders.scorers import Keep, Pair, Progress, Scores, keep_nothing
 from qa_scoring.extras import distribution_version
 from qa_scoring.signature import Value
-from qa_scoring.similarity.models import cannot_load, check_usable, commit_of
-from qa_scoring.similarity.pairs import Keep, Pair, PairScores, Progress, keep_nothing
 
 _TEXTS_PER_BATCH = 64
 
@@ -35,7 +35,7 @@ class BiEncoderScorer:
             "max_length": int(model.max_seq_length),
         }
 
-    def score(self, pairs: Sequence[Pair], progress: Progress, keep: Keep = keep_nothing) -> PairScores:
+    def score(self, pairs: Sequence[Pair], progress: Progress, keep: Keep = keep_nothing) -> Scores:
         """Score pairs; vectors are computed once per distinct text."""
         position: dict[str, int] = {}
         rows = np.array([[position.setdefault(text, len(position)) for text in pair] for pair in pairs])
@@ -60,8 +60,8 @@ class BiEncoderScorer:
             for row in ready:
                 first, second = rows[row]
                 scores[row] = np.clip(vectors[first] @ vectors[second], 0.0, 1.0)
-            keep(ready.tolist(), PairScores(scores[ready], truncated[rows[ready]].any(axis=1)))
-        return PairScores(scores, truncated[rows].any(axis=1))
+            keep(ready.tolist(), Scores(scores[ready], truncated[rows[ready]].any(axis=1)))
+        return Scores(scores, truncated[rows].any(axis=1))
 
 
 def load_bi_encoder(

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from qa_scoring.encoders.batching import token_batches
+from qa_scoring.encoders.scorers import Keep, Pair, Progress, Scores, keep_nothing
 from qa_scoring.errors import InputError, parameter_error
 from qa_scoring.signature import Value
-from qa_scoring.similarity.batching import token_batches
-from qa_scoring.similarity.pairs import Keep, Pair, PairScores, Progress, keep_nothing
 
 
 class CrossEncoderScorer:
@@ -61,7 +61,7 @@ class CrossEncoderScorer:
             "prompt": prompt or None,
         }
 
-    def score(self, pairs: Sequence[Pair], progress: Progress, keep: Keep = keep_nothing) -> PairScores:
+    def score(self, pairs: Sequence[Pair], progress: Progress, keep: Keep = keep_nothing) -> Scores:
         """Score pairs, sorted by length, in batches of about the same number of tokens."""
         encoded = self._tokenizer(
             [self._prompt + first for first, _ in pairs],
@@ -83,8 +83,8 @@ class CrossEncoderScorer:
                     f"The model gave scores outside [0, 1] (from {found.min():.3g} to {found.max():.3g}). Its output "
                     f"needs activation='sigmoid'."
                 )
-            keep(rows, PairScores(found, truncated[rows]))
-        return PairScores(scores, truncated)
+            keep(rows, Scores(found, truncated[rows]))
+        return Scores(scores, truncated)
 
     def _activated(self, logits: torch.Tensor) -> torch.Tensor:
         """Turn logits, shape (n, labels), into scores, shape (n,)."""

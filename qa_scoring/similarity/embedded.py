@@ -3,46 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
+from qa_scoring.encoders.base_model import FILES, SHA256, base_model_folder, load_encoder
+from qa_scoring.encoders.hub import check_usable
+from qa_scoring.encoders.scorers import Pair, Scorer
 from qa_scoring.errors import InputError
 from qa_scoring.extras import distribution_version
-from qa_scoring.similarity.base_model import FILES, SHA256, WEIGHTS, base_model_folder
-from qa_scoring.similarity.models import check_usable
-from qa_scoring.similarity.pairs import PairScorer
 
 HEAD = "head.safetensors"
 EMBEDDED = Path(__file__).parent / "embedded"
-
-
-def encoder_of(folder: Path) -> tuple[Any, Any]:
-    """Load an encoder and its tokenizer.
-
-    Args:
-        folder: Configuration, tokenizer and weights, as ``base_model_folder`` gives them.
-
-    Returns:
-        The encoder in evaluation mode and float32, and its tokenizer.
-
-    Raises:
-        InputError: The weights are not those of the configuration.
-    """
-    from safetensors.torch import load_file
-    from transformers import AutoConfig, AutoModel, AutoTokenizer
-
-    # from_pretrained would draw a progress bar
-    encoder = AutoModel.from_config(AutoConfig.from_pretrained(folder)).float()  # type: ignore[no-untyped-call]
-    try:
-        lacking, unknown = encoder.load_state_dict(load_file(folder / WEIGHTS), strict=False)
-    except RuntimeError as error:  # a shape that the configuration does not have
-        raise InputError(f"{folder / WEIGHTS} does not fit its config.json: {error}.") from error
-    lacking = [name for name in lacking if not name.startswith("pooler.")]  # which is not used
-    unknown = [name for name in unknown if not name.endswith("position_ids")]  # which older files have
-    if lacking or unknown:
-        raise InputError(
-            f"{folder / WEIGHTS} does not fit its config.json: lacking {lacking[:3]}, unknown {unknown[:3]}."
-        )
-    return encoder.eval(), AutoTokenizer.from_pretrained(folder)
 
 
 def load_embedded(
@@ -53,7 +22,7 @@ def load_embedded(
     dtype: str = "float32",
     max_length: int | None = None,
     batch_size: int | None = None,
-) -> PairScorer:
+) -> Scorer[Pair]:
     """Put the embedded model together, or one that was trained like it.
 
     Args:
@@ -96,7 +65,7 @@ def load_embedded(
         reason = " ".join(str(error).split())[:200]
         raise InputError(f"{path} is not a head that 'qa-scoring similarity train' made: {reason}.") from error
     where = base_model_folder(base, facts.get("base_sha256", SHA256))
-    encoder, tokenizer = encoder_of(where)
+    encoder, tokenizer = load_encoder(where)
     check_usable(str(where), encoder, tokenizer, max_length)
     encoder = encoder.to(device=device, dtype=getattr(torch, dtype))
     reader = PairReader(encoder, tokenizer, max_length=max_length or longest, batch_size=batch_size)

@@ -15,9 +15,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from qa_scoring.encoders.batching import token_batches
+from qa_scoring.encoders.scorers import Keep, Pair, Progress, Scores, keep_nothing
 from qa_scoring.signature import Value
-from qa_scoring.similarity.batching import token_batches
-from qa_scoring.similarity.pairs import Keep, Pair, PairScores, Progress, keep_nothing
 from qa_scoring.similarity.strings import StringFeatures, string_features
 
 FEATURES_PER_LAYER = 5
@@ -247,7 +247,7 @@ class InteractionScorer:
             "max_length": reader.max_length,
         }
 
-    def score(self, pairs: Sequence[Pair], progress: Progress, keep: Keep = keep_nothing) -> PairScores:
+    def score(self, pairs: Sequence[Pair], progress: Progress, keep: Keep = keep_nothing) -> Scores:
         """Score pairs."""
         scores = np.empty(len(pairs))
         truncated = np.empty(len(pairs), dtype=np.bool_)
@@ -257,8 +257,8 @@ class InteractionScorer:
                 logits = self._head(features.to(self._head.mean.device), pad(first, layers), pad(second, layers))
             scores[rows] = torch.sigmoid(logits.double()).cpu().numpy()
             truncated[rows] = [one.truncated or other.truncated for one, other in zip(first, second, strict=True)]
-            keep(rows, PairScores(scores[rows], truncated[rows]))
-        return PairScores(scores, truncated)
+            keep(rows, Scores(scores[rows], truncated[rows]))
+        return Scores(scores, truncated)
 
 
 def match(

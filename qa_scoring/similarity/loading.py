@@ -10,19 +10,20 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from qa_scoring.encoders.cache import CachedScorer, ScoreCache, cache_folder
+from qa_scoring.encoders.devices import DTYPES, choose_device
+from qa_scoring.encoders.hub import cannot_load, check_usable, commit_of, longest_input
+from qa_scoring.encoders.identity import files_digest, hub_commit, model_files
+from qa_scoring.encoders.scorers import Pair, Scorer
 from qa_scoring.errors import InputError, parameter_error
 from qa_scoring.extras import distribution_version, require
 from qa_scoring.similarity.bertscore import load_bertscore
 from qa_scoring.similarity.bi_encoder import load_bi_encoder
-from qa_scoring.similarity.cache import CachedScorer, ScoreCache, cache_folder
 from qa_scoring.similarity.embedded import EMBEDDED, HEAD, embedded_files, load_embedded
-from qa_scoring.similarity.identity import files_digest, hub_commit, model_files
-from qa_scoring.similarity.models import NAMED_MODELS, cannot_load, check_usable, commit_of, longest_input
-from qa_scoring.similarity.pairs import PairScorer
+from qa_scoring.similarity.models import NAMED_MODELS
 
 SCORERS = ("cross-encoder", "bi-encoder", "bertscore")
-DEVICES = ("cuda", "mps", "cpu")
-BACKENDS = {"torch": ("float32", "bfloat16", "float16"), "onnx": ("float32", "int8")}  # and their dtypes
+BACKENDS = {"torch": DTYPES, "onnx": ("float32", "int8")}  # and their dtypes
 ACTIVATIONS = ("sigmoid", "identity")
 
 
@@ -85,7 +86,7 @@ def load_scorer(
     backend: str = "torch",
     max_length: int | None = None,
     cache_dir: str | os.PathLike[str] | None = None,
-) -> PairScorer:
+) -> Scorer[Pair]:
     """Load a scorer; metrics that ask for the same one share it.
 
     Args:
@@ -144,6 +145,8 @@ def load_scorer(
         raise parameter_error("backend", " or ".join(map(repr, BACKENDS)), backend)
     if backend == "onnx" and scorer != "cross-encoder":
         raise InputError(f"backend='onnx' is for scorer='cross-encoder'; got scorer={scorer!r}.")
+    if backend == "onnx" and device not in (None, "cpu"):
+        raise InputError(f"backend='onnx' runs on the CPU; got device={device!r}.")
     if dtype is not None and dtype not in BACKENDS[backend]:
         hint = " (backend='onnx' has int8)" if dtype == "int8" else ""
         expected = f"None or one of {', '.join(map(repr, BACKENDS[backend]))}{hint}"
@@ -163,12 +166,12 @@ def load_scorer(
         dtype=dtype or "float32",
         max_length=max_length,
         batch_size=batch_size,
-        device=_device(device, backend),
+        device=choose_device(device) if backend == "torch" else "cpu",
     )
     return _load(settings) if cache_dir is None else _load_cached(settings, cache_folder(cache_dir))
 
 
-def _load_cached(settings: ScorerSettings, folder: Path) -> PairScorer:
+def _load_cached(settings: ScorerSettings, folder: Path) -> Scorer[Pair]:
     """Return a scorer that loads its model only for scores that are not in the folder."""
     cache = ScoreCache(folder)
     settings = replace(_identified(settings), exports=folder)
@@ -216,7 +219,7 @@ def _head_folder(model: str) -> Path:
 
 
 @lru_cache(maxsize=4)
-def _load(settings: ScorerSettings) -> PairScorer:
+def _load(settings: ScorerSettings) -> Scorer[Pair]:
     scorer = _read(settings)
     _check_unchanged(settings)
     return scorer
@@ -230,7 +233,7 @@ def _check_unchanged(settings: ScorerSettings) -> None:
         )
 
 
-def _read(settings: ScorerSettings) -> PairScorer:
+def _read(settings: ScorerSettings) -> Scorer[Pair]:
     import torch
 
     from qa_scoring.similarity.cross_encoder import CrossEncoderScorer  # imports torch
@@ -293,25 +296,6 @@ def _read(settings: ScorerSettings) -> PairScorer:
         prompt=prompt,
         facts=source,
     )
-
-
-def _device(device: str | None, backend: str) -> str:
-    import torch
-
-    if backend == "onnx":
-        if device not in (None, "cpu"):
-            raise InputError(f"backend='onnx' runs on the CPU; got device={device!r}.")
-        return "cpu"
-    available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
-    if device is None:
-        return next(name for name in DEVICES if available[name])
-    name, _, number = device.partition(":") if isinstance(device, str) else ("", "", "")
-    if name not in DEVICES or (number and not number.isdecimal()):
-        raise parameter_error("device", f"None or one of {', '.join(map(repr, DEVICES))}", device)
-    if not available[name] or (name == "cuda" and int(number or 0) >= torch.cuda.device_count()):
-        there = ", ".join(name for name in DEVICES if available[name])
-        raise InputError(f"The device {device!r} is not there; this machine has {there}.")
-    return device
 
 
 def _cross_encoder(model: str, revision: str | None, activation: str | None) -> tuple[Any, Any, int, str]:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import NamedTuple
 
-from qa_scoring.similarity.pairs import Pair
+from qa_scoring.encoders.scorers import Pair
 
 
 class StringFeatures(NamedTuple):

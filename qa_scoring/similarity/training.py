@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from qa_scoring.encoders.base_model import BASE_MODEL, SHA256, base_model_folder, load_encoder, weights_digest
+from qa_scoring.encoders.devices import choose_device
+from qa_scoring.encoders.scorers import Progress, no_progress
 from qa_scoring.errors import InputError, parameter_error
 from qa_scoring.extras import distribution_version
-from qa_scoring.similarity.base_model import BASE_MODEL, SHA256, base_model_folder, weights_digest
-from qa_scoring.similarity.embedded import HEAD, encoder_of
+from qa_scoring.similarity.embedded import HEAD
 from qa_scoring.similarity.interaction import Head, PairReader, TextStates, Tokens, pad
-from qa_scoring.similarity.pairs import Progress, no_progress
 from qa_scoring.similarity.training_config import TrainingConfig, config_facts, config_text
 from qa_scoring.similarity.training_pairs import Nearest, TrainingPair, build_pairs, count_origins
 
@@ -150,13 +151,13 @@ def train(
             there, or the loss is no longer a number.
         MissingPackageError: The base model is not installed.
     """
-    target, out = _device(device), Path(out)
+    target, out = torch.device(choose_device(device)), Path(out)
     result = TrainingResult(out / HEAD, out / "training_log.jsonl", out / "config.toml")
     if result.log.exists() or result.head.exists():
         raise InputError(f"{out} holds a run already; pass another folder.")
     started = time.monotonic()
     folder = base_model_folder(config.base, SHA256 if config.base is None else None)
-    encoder, tokenizer = encoder_of(folder)
+    encoder, tokenizer = load_encoder(folder)
     positions = encoder.config.max_position_embeddings
     if config.max_length > positions:
         raise parameter_error("max_length", f"at most {positions} for {folder}", config.max_length)
@@ -326,12 +327,3 @@ def _take_scale(head: Head, scales: _Scales, kind: int) -> None:
 def _append(path: Path, values: dict[str, Any]) -> None:
     with path.open("a", encoding="utf-8") as file:
         file.write(json.dumps(values, ensure_ascii=False) + "\n")
-
-
-def _device(name: str) -> torch.device:
-    try:
-        device = torch.device(name)
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError, TypeError) as error:  # torch raises all of them
-        raise parameter_error("device", "a device that is there, such as 'cpu'", name) from error
-    return device

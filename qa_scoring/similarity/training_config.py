@@ -2,60 +2,35 @@
 
 from __future__ import annotations
 
-import json
-import math
-import re
-import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field, fields, replace
-from pathlib import Path, PurePosixPath
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from qa_scoring.errors import InputError, first_few, shorten
-
-Rule = tuple[str, Callable[[Any], bool]]
-"""What a value must be, in words and as a test."""
-
-
-def _is_integer(value: object, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
-def _is_number(value: Any, holds: Callable[[float], bool]) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and holds(value)
-
-
-def _is_data_path(value: object) -> bool:
-    return isinstance(value, str) and bool(value) and not value.startswith("/") and ".." not in value.split("/")
-
-
-_LABEL: Rule = ("a label from 0 to 1", lambda value: _is_number(value, lambda number: 0 <= number <= 1))
-_FRACTION: Rule = ("a number from 0 to 1", lambda value: _is_number(value, lambda number: 0 <= number <= 1))
-_PART: Rule = ("a number of at least 0 and below 1", lambda value: _is_number(value, lambda number: 0 <= number < 1))
-_POSITIVE: Rule = ("a number above 0", lambda value: _is_number(value, lambda number: number > 0))
-_NOT_NEGATIVE: Rule = ("a number of at least 0", lambda value: _is_number(value, lambda number: number >= 0))
-_COUNT: Rule = ("an integer of at least 1", lambda value: _is_integer(value, 1))
-_NUMBER: Rule = ("an integer of at least 0", lambda value: _is_integer(value, 0))
-_LENGTH: Rule = ("an integer of at least 8", lambda value: _is_integer(value, 8))
-_PATH: Rule = ("a path inside the data folder", _is_data_path)
-_TEXT: Rule = ("a text", lambda value: isinstance(value, str) and bool(value))
-_NAME: Rule = (
-    "a name of letters, digits, '.', '_' and '-'",
-    lambda value: isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", value) is not None,
+from qa_scoring.config_files import (
+    COUNT,
+    FRACTION,
+    LABEL,
+    LAYERS,
+    LENGTH,
+    NAME,
+    NAMES,
+    NOT_NEGATIVE,
+    NUMBER,
+    PART,
+    PATH,
+    POSITIVE,
+    TEXT,
+    Rule,
+    assignments,
+    checked,
+    key,
+    plain_values,
+    read_toml,
+    refuse_measuring_data,
 )
-_NAMES: Rule = (
-    "a list of names",
-    lambda value: isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value),
-)
-_LAYERS: Rule = (
-    "a list of layer numbers",
-    lambda value: isinstance(value, (list, tuple)) and all(_is_integer(number, 0) for number in value),
-)
+from qa_scoring.errors import InputError, shorten
+
 _UNIT: Rule = ("'question' or 'answer'", lambda value: value in ("question", "answer"))
-
-
-def _key(rule: Rule, default: Any = MISSING) -> Any:
-    return field(default=default, metadata={"rule": rule})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +42,8 @@ class ScoredPairs:
         scale: The highest score; a label is score / scale.
     """
 
-    path: str = _key(_PATH)
-    scale: float = _key(_POSITIVE, 1.0)
+    path: str = key(PATH)
+    scale: float = key(POSITIVE, 1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,17 +66,17 @@ class JudgedAnswers:
         longest_unrelated: Longer references of other questions are left out; characters.
     """
 
-    path: str = _key(_PATH)
-    short_systems: tuple[str, ...] = _key(_NAMES)
-    sentence_systems: tuple[str, ...] = _key(_NAMES, ())
-    shorter: int = _key(_COUNT, 40)
-    sentence_fraction: float = _key(_FRACTION, 0.1)
-    longest_sentence: int = _key(_COUNT, 150)
-    aliases: int = _key(_NUMBER, 2)
-    neighbours: int = _key(_NUMBER, 1)
-    unrelated: int = _key(_NUMBER, 1)
-    longest_reference: int = _key(_COUNT, 80)
-    longest_unrelated: int = _key(_COUNT, 60)
+    path: str = key(PATH)
+    short_systems: tuple[str, ...] = key(NAMES)
+    sentence_systems: tuple[str, ...] = key(NAMES, ())
+    shorter: int = key(COUNT, 40)
+    sentence_fraction: float = key(FRACTION, 0.1)
+    longest_sentence: int = key(COUNT, 150)
+    aliases: int = key(NUMBER, 2)
+    neighbours: int = key(NUMBER, 1)
+    unrelated: int = key(NUMBER, 1)
+    longest_reference: int = key(COUNT, 80)
+    longest_unrelated: int = key(COUNT, 60)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,12 +93,12 @@ class SemEval2013:
         incorrect: Label of another wrong one.
     """
 
-    path: str = _key(_PATH)
-    fraction: float = _key(_FRACTION, 1.0)
-    held_out_by: str = _key(_UNIT, "question")
-    correct: float = _key(_LABEL, 1.0)
-    contradictory: float = _key(_LABEL, 0.15)
-    incorrect: float = _key(_LABEL, 0.25)
+    path: str = key(PATH)
+    fraction: float = key(FRACTION, 1.0)
+    held_out_by: str = key(_UNIT, "question")
+    correct: float = key(LABEL, 1.0)
+    contradictory: float = key(LABEL, 0.15)
+    incorrect: float = key(LABEL, 0.25)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +109,7 @@ class Synthetic:
         count: How many.
     """
 
-    count: int = _key(_COUNT)
+    count: int = key(COUNT)
 
 
 Source = ScoredPairs | JudgedAnswers | SemEval2013 | Synthetic
@@ -169,21 +144,21 @@ class TrainingConfig:
         sources: Where pairs come from, in the order in which the random numbers are drawn.
     """
 
-    name: str = _key(_NAME)
-    seed: int = _key(_NUMBER, 0)
-    holdout: float = _key(_PART, 0.05)
-    base: str | None = _key(_TEXT, None)
-    layers: tuple[int, ...] = _key(_LAYERS, ())
-    rank: int = _key(_COUNT, 128)
-    hidden: int = _key(_COUNT, 32)
-    dropout: float = _key(_PART, 0.2)
-    learning_rate: float = _key(_POSITIVE, 2e-3)
-    weight_decay: float = _key(_NOT_NEGATIVE, 0.01)
-    epochs: int = _key(_COUNT, 4)
-    batch_size: int = _key(_COUNT, 64)
-    max_length: int = _key(_LENGTH, 256)
-    log_every: int = _key(_COUNT, 1)
-    scale_of: str | None = _key(_TEXT, None)
+    name: str = key(NAME)
+    seed: int = key(NUMBER, 0)
+    holdout: float = key(PART, 0.05)
+    base: str | None = key(TEXT, None)
+    layers: tuple[int, ...] = key(LAYERS, ())
+    rank: int = key(COUNT, 128)
+    hidden: int = key(COUNT, 32)
+    dropout: float = key(PART, 0.2)
+    learning_rate: float = key(POSITIVE, 2e-3)
+    weight_decay: float = key(NOT_NEGATIVE, 0.01)
+    epochs: int = key(COUNT, 4)
+    batch_size: int = key(COUNT, 64)
+    max_length: int = key(LENGTH, 256)
+    log_every: int = key(COUNT, 1)
+    scale_of: str | None = key(TEXT, None)
     sources: tuple[Source, ...] = ()
 
 
@@ -201,19 +176,12 @@ def read_config(path: str | Path) -> TrainingConfig:
         InputError: The file cannot be read, a key is unknown or lacking, or a value is not what it must be.
     """
     path = Path(path)
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file.") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not valid TOML: {error}.") from None
+    table = read_toml(path)
     sources = table.pop("sources", None)
     if not isinstance(sources, list) or not sources:
         raise InputError(f"{path}, sources: expected one [[sources]] table or more; got {shorten(sources)}.")
     config = TrainingConfig(
-        **_checked(TrainingConfig, table, str(path)),
+        **checked(TrainingConfig, table, str(path)),
         sources=tuple(_source(source, f"{path}, source {number}") for number, source in enumerate(sources)),
     )
     return config if config.base is None else replace(config, base=str((path.parent / config.base).resolve()))
@@ -235,8 +203,8 @@ def config_facts(config: TrainingConfig) -> dict[str, Any]:
     """
     names = {kind: name for name, kind in KINDS.items()}
     return {
-        **_values(config),
-        "sources": [{"kind": names[type(source)], **_values(source)} for source in config.sources],
+        **plain_values(config),
+        "sources": [{"kind": names[type(source)], **plain_values(source)} for source in config.sources],
     }
 
 
@@ -261,18 +229,8 @@ def config_text(config: TrainingConfig) -> str:
     """
     facts = config_facts(config)
     sources = facts.pop("sources")
-    parts = [_assignments(facts), *("[[sources]]\n" + _assignments(source) for source in sources)]
+    parts = [assignments(facts), *("[[sources]]\n" + assignments(source) for source in sources)]
     return "\n".join(parts)
-
-
-def _values(table: object) -> dict[str, Any]:
-    pairs = ((key.name, getattr(table, key.name)) for key in fields(table) if key.name != "sources")  # type: ignore[arg-type]
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in pairs if value is not None}
-
-
-def _assignments(table: Mapping[str, Any]) -> str:
-    # strings, numbers and lists of strings are written alike in JSON and TOML
-    return "".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in table.items())
 
 
 def _source(table: object, where: str) -> Source:
@@ -282,40 +240,7 @@ def _source(table: object, where: str) -> Source:
     kind = values.pop("kind", None)
     if kind not in KINDS:
         raise InputError(f"{where}, kind: expected one of {', '.join(KINDS)}; got {shorten(kind)}.")
-    source: Source = KINDS[kind](**_checked(KINDS[kind], values, where))
+    source: Source = KINDS[kind](**checked(KINDS[kind], values, where))
     if not isinstance(source, Synthetic):
-        _refuse_measuring_data(source.path, f"{where}, path")
+        refuse_measuring_data(source.path, f"{where}, path")
     return source
-
-
-def _checked(kind: type[Any], table: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Check a table against the keys of a class, and turn its lists into tuples and its integers into floats."""
-    keys = {key.name: key for key in fields(kind) if "rule" in key.metadata}
-    unknown = [name for name in table if name not in keys]
-    if unknown:
-        raise InputError(f"{where}: unknown key {first_few(unknown, len(unknown))}; the keys are {', '.join(keys)}.")
-    lacking = [name for name, key in keys.items() if key.default is MISSING and name not in table]
-    if lacking:
-        raise InputError(
-            f"{where}: the key {lacking[0]!r} is lacking; expected {keys[lacking[0]].metadata['rule'][0]}."
-        )
-    values: dict[str, Any] = {}
-    for name, value in table.items():
-        expected, holds = keys[name].metadata["rule"]
-        if not holds(value):
-            raise InputError(f"{where}, {name}: expected {expected}; got {shorten(value)}.")
-        if isinstance(value, list):
-            values[name] = tuple(value)
-        else:
-            values[name] = float(value) if keys[name].type == "float" else value
-    return values
-
-
-def _refuse_measuring_data(path: str, where: str) -> None:
-    parts = PurePosixPath(path).parts
-    words = {word for part in parts for word in re.split(r"[^a-z0-9]+", part.lower())}
-    if "sas" in parts[:-1] or words & {"dev", "test"}:
-        raise InputError(
-            f"{where}: {path!r} is for measuring, not for training; expected no folder 'sas' and no 'dev' or 'test' in "
-            f"the name."
-        )

@@ -6,18 +6,16 @@ Every source draws from one random generator, in the order of the configuration,
 from __future__ import annotations
 
 import csv
-import json
 import random
-import xml.etree.ElementTree as ElementTree
-import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from qa_scoring.errors import InputError, shorten
+from qa_scoring.judgements import JudgedAnswer, read_judged_answers, read_student_answers
 from qa_scoring.similarity.strings import string_features
 from qa_scoring.similarity.training_config import JudgedAnswers, ScoredPairs, SemEval2013, Source, Synthetic
 
@@ -184,16 +182,14 @@ def add_judged_answers(
     Raises:
         InputError: A line is not such a record, or no question is left to learn from.
     """
-    questions: dict[str, list[dict[str, Any]]] = {}
-    for row in _judged_rows(path):
-        questions.setdefault(row["question"], []).append(row)
+    questions: dict[str, list[JudgedAnswer]] = {}
+    for row in read_judged_answers(path):
+        questions.setdefault(row.question, []).append(row)
     ordered = sorted(questions)
     held_out = set(rng.sample(ordered, int(len(ordered) * holdout)))
     references = {
         question: [
-            text
-            for text in dict.fromkeys(rows[0]["references"])
-            if text.strip() and len(text) < source.longest_reference
+            text for text in dict.fromkeys(rows[0].references) if text.strip() and len(text) < source.longest_reference
         ]
         for question, rows in questions.items()
     }
@@ -230,20 +226,20 @@ def add_semeval(source: SemEval2013, path: Path, rng: random.Random, holdout: fl
         InputError: The file is not that ZIP file, or a verdict is unknown.
     """
     labels = {"correct": source.correct, "contradictory": source.contradictory, "incorrect": source.incorrect}
-    answers = list(_student_answers(path))
+    answers = list(read_student_answers(path))
     by_question = source.held_out_by == "question"
     held_questions = (
-        {name for name in sorted({answer.question for answer in answers}) if rng.random() < holdout}
+        {name for name in sorted({answer.identity for answer in answers}) if rng.random() < holdout}
         if by_question
         else set()
     )
     for answer in answers:
         if answer.verdict not in labels:
             raise InputError(
-                f"{path}, {answer.question}: expected the accuracy {', '.join(labels)}; got {shorten(answer.verdict)}."
+                f"{path}, {answer.identity}: expected the accuracy {', '.join(labels)}; got {shorten(answer.verdict)}."
             )
         if rng.random() < source.fraction:
-            held_out = answer.question in held_questions if by_question else rng.random() < holdout
+            held_out = answer.identity in held_questions if by_question else rng.random() < holdout
             pair = TrainingPair(answer.reference, answer.text, labels[answer.verdict], "student answer")
             sets.side(held_out).append(pair)
 
@@ -271,29 +267,6 @@ def add_synthetic(source: Synthetic, rng: random.Random, holdout: float, sets: P
         sets.side(rng.random() < holdout).append(pair)
 
 
-def _judged_rows(path: Path) -> Iterator[dict[str, Any]]:
-    wanted = {"question": str, "references": list, "system": str, "answer": str, "correct": bool}
-    found = False
-    with path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, start=1):
-            where = f"{path}, line {number}"
-            try:
-                row = json.loads(line)
-            except json.JSONDecodeError as error:
-                raise InputError(f"{where} is not valid JSON: {error.msg}, column {error.colno}.") from None
-            if not isinstance(row, dict):
-                raise InputError(f"{where}: expected a record (JSON object); got {shorten(row)}.")
-            for name, kind in wanted.items():
-                if not isinstance(row.get(name), kind):
-                    raise InputError(f"{where}, {name}: expected a {kind.__name__}; got {shorten(row.get(name))}.")
-            if not row["references"] or not all(isinstance(text, str) for text in row["references"]):
-                raise InputError(f"{where}, references: expected strings; got {shorten(row['references'])}.")
-            found = True
-            yield row
-    if not found:
-        raise InputError(f"{path} holds no rows; expected judged answers, one JSON object a line.")
-
-
 def _nearest(answer: str, references: Sequence[str]) -> str:
     def shared(reference: str) -> float:
         found = string_features((answer, reference))
@@ -303,20 +276,20 @@ def _nearest(answer: str, references: Sequence[str]) -> str:
 
 
 def _pairs_of_question(
-    source: JudgedAnswers, rows: Sequence[Mapping[str, Any]], references: Sequence[str], others: _Others
+    source: JudgedAnswers, rows: Sequence[JudgedAnswer], references: Sequence[str], others: _Others
 ) -> Iterator[TrainingPair]:
     rng = others.rng
     for row in rows:
-        answer, label = row["answer"], float(row["correct"])
+        answer, label = row.answer, float(row.correct)
         if not answer.strip():
             continue
-        if row["system"] in source.short_systems:
+        if row.system in source.short_systems:
             nearest = _nearest(answer, references)
             yield TrainingPair(answer, nearest, label, "short answer")
             rest = [reference for reference in references if reference != nearest]
-            if not row["correct"] and rest:
+            if not row.correct and rest:
                 yield TrainingPair(answer, rng.choice(rest), label, "short answer")
-        elif row["system"] in source.sentence_systems and (
+        elif row.system in source.sentence_systems and (
             len(answer) < source.shorter
             or (len(answer) < source.longest_sentence and rng.random() < source.sentence_fraction)
         ):
@@ -326,7 +299,7 @@ def _pairs_of_question(
         yield TrainingPair(first, second, 1.0, "references")
     for choose, count in ((others.neighbour, source.neighbours), (others.unrelated, source.unrelated)):
         for reference in rng.sample(references, min(count, len(references))):
-            other = choose(reference, rows[0]["question"])
+            other = choose(reference, rows[0].question)
             if other is not None:
                 yield TrainingPair(reference, other, 0.0, "references")
 
@@ -360,39 +333,6 @@ class _Others:
             if question not in self._questions[other.lower()] and string_features((reference, other)).contained < 0.5
         ]
         return self.rng.choice(near[:_NEAREST]) if near else None
-
-
-class _StudentAnswer(NamedTuple):
-    question: str
-    reference: str
-    text: str
-    verdict: str | None
-
-
-def _student_answers(path: Path) -> Iterator[_StudentAnswer]:
-    try:
-        archive = zipfile.ZipFile(path)
-    except zipfile.BadZipFile:
-        raise InputError(f"{path} is not a ZIP file; expected SemEval 2013 task 7 as published.") from None
-    with archive:
-        names = [
-            name for name in sorted(archive.namelist()) if name.startswith("training/3way") and name[-4:] == ".xml"
-        ]
-        if not names:
-            raise InputError(f"{path} has no training/3way/….xml; expected SemEval 2013 task 7 as published.")
-        for name in names:
-            try:
-                question = ElementTree.fromstring(archive.read(name))
-            except ElementTree.ParseError as error:
-                raise InputError(f"{path}, {name} is not valid XML: {error}.") from None
-            references = {item.get("id"): item.text or "" for item in question.iter("referenceAnswer")}
-            if not references:
-                raise InputError(f"{path}, {name}: expected a referenceAnswer; got none.")
-            for item in question.iter("studentAnswer"):
-                if item.text and item.text.strip():
-                    reference = references.get(item.get("answerMatch")) or next(iter(references.values()))
-                    identity = question.get("id") or name
-                    yield _StudentAnswer(identity, reference.strip(), item.text.strip(), item.get("accuracy"))
 
 
 # Rules. Each draws from the generator in a fixed order, and gives a pair with its label, or nothing where the draw

@@ -22,14 +22,14 @@ from click.testing import CliRunner
 import qa_scoring
 from qa_scoring import InputError, MissingPackageError
 from qa_scoring.cli import main
+from qa_scoring.encoders.base_model import base_model_folder
+from qa_scoring.encoders.scorers import Pair, score_distinct
 from qa_scoring.extras import distribution_version
 from qa_scoring.sas import score_sas
 from qa_scoring.similarity import bertscore
-from qa_scoring.similarity.base_model import base_model_folder
 from qa_scoring.similarity.bertscore import TUNED_LAYERS, TokenVectors, greedy_f1
 from qa_scoring.similarity.loading import load_scorer
 from qa_scoring.similarity.models import NAMED_MODELS
-from qa_scoring.similarity.pairs import Pair, score_pairs
 from tests.conftest import data_path
 from tests.similarity.conftest import MAX_LENGTH, VOCABULARY, bert_config, save_tokenizer
 from tests.similarity.test_cross_encoder import PAIRS
@@ -39,7 +39,7 @@ MANY = PAIRS + [(first, second) for first in WORDS for second in WORDS]
 
 
 def scores(folder: Path, pairs: list[Pair], *, layer: int = 1, **options: Any) -> np.ndarray:
-    return score_pairs(load_scorer("bertscore", str(folder), layer=layer, device="cpu", **options), pairs).scores
+    return score_distinct(load_scorer("bertscore", str(folder), layer=layer, device="cpu", **options), pairs).scores
 
 
 # --------------------------------------------------------------------------------- other implementations
@@ -264,7 +264,7 @@ def test_every_text_is_read_once(bi_encoder: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(
         scorer._model, "forward", lambda **inputs: read.append(len(inputs["input_ids"])) or forward(**inputs)
     )
-    score_pairs(scorer, [(first, second) for first in "abcd" for second in "cdef"] * 5)
+    score_distinct(scorer, [(first, second) for first in "abcd" for second in "cdef"] * 5)
     assert read == [3, 3]
 
 
@@ -280,7 +280,7 @@ def test_pairs_are_scored_as_soon_as_both_sides_are_read(bi_encoder: Path, monke
     scorer: Any = load_scorer("bertscore", str(bi_encoder), layer=1, device="cpu")
     forward = scorer._model.forward
     monkeypatch.setattr(scorer._model, "forward", lambda **inputs: events.append("read") or forward(**inputs))
-    np.testing.assert_allclose(score_pairs(scorer, pairs).scores, expected, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(score_distinct(scorer, pairs).scores, expected, rtol=0, atol=1e-5)
     assert (events.count("match"), events[-1]) == (61, "match")
     matched = 0
     for number, event in enumerate(events):
@@ -299,7 +299,7 @@ def test_truncation_is_flagged_exactly_where_tokens_are_lost(max_length: int | N
         ("a", "b"),
     ]
     scorer = load_scorer("bertscore", str(bi_encoder), layer=1, device="cpu", max_length=max_length)
-    result = score_pairs(scorer, pairs)
+    result = score_distinct(scorer, pairs)
     assert result.truncated.tolist() == [False, True, True, False]
     assert result.scores[2] == pytest.approx(result.scores[0], abs=1e-5)
     assert scorer.facts["max_length"] == limit
@@ -318,7 +318,7 @@ def test_weights_that_are_no_numbers_are_an_error(bi_encoder: Path, monkeypatch:
         scorer._model, "forward", lambda **inputs: [torch.full((*inputs["input_ids"].shape, 4), torch.nan)]
     )
     with pytest.raises(InputError, match="a score that is not a number"):
-        score_pairs(scorer, [("a", "b")])
+        score_distinct(scorer, [("a", "b")])
 
 
 # -------------------------------------------------------------------------------------- models and layers

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from qa_scoring import InputError
+from qa_scoring.encoders.scorers import Pair, score_distinct
 from qa_scoring.similarity.loading import load_scorer
-from qa_scoring.similarity.pairs import Pair, score_pairs
 from tests.similarity.conftest import MAX_LENGTH
 from tests.similarity.test_cross_encoder import PAIRS
 
@@ -28,7 +28,7 @@ def cosines(reference: Any, pairs: list[Pair]) -> np.ndarray:
 
 
 def scores(folder: Path, pairs: list[Pair], **options: Any) -> np.ndarray:
-    return score_pairs(load_scorer("bi-encoder", str(folder), device="cpu", **options), pairs).scores
+    return score_distinct(load_scorer("bi-encoder", str(folder), device="cpu", **options), pairs).scores
 
 
 def test_scores_are_cosines(bi_encoder: Path, reference: Any) -> None:
@@ -68,7 +68,7 @@ def test_every_text_is_read_once(bi_encoder: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(
         scorer._model, "encode", lambda texts, **options: read.extend(texts) or encode(texts, **options)
     )
-    score_pairs(scorer, [(first, second) for first in "abcd" for second in "cdef"] * 5)
+    score_distinct(scorer, [(first, second) for first in "abcd" for second in "cdef"] * 5)
     assert sorted(read) == list("abcdef")
 
 
@@ -77,7 +77,7 @@ def test_truncation_is_flagged_exactly_where_tokens_are_lost(max_length: int | N
     limit = max_length or MAX_LENGTH
     pairs = [("king " * (limit - 2), "queen"), ("king", "queen " * (limit - 1)), ("king " * 2000, "queen"), ("a", "b")]
     scorer = load_scorer("bi-encoder", str(bi_encoder), device="cpu", max_length=max_length)
-    result = score_pairs(scorer, pairs)
+    result = score_distinct(scorer, pairs)
     assert result.truncated.tolist() == [False, True, True, False]
     assert scorer.facts["max_length"] == limit
 
@@ -98,7 +98,7 @@ def test_a_prompt_of_the_model_counts_as_tokens(bi_encoder: Path, tmp_path: Path
     )
     prompted.save(str(tmp_path))
     pairs = [("king " * (MAX_LENGTH - 5), "queen"), ("king " * (MAX_LENGTH - 4), "queen")]
-    result = score_pairs(load_scorer("bi-encoder", str(tmp_path), device="cpu"), pairs)
+    result = score_distinct(load_scorer("bi-encoder", str(tmp_path), device="cpu"), pairs)
     assert result.truncated.tolist() == [False, True]
     np.testing.assert_allclose(result.scores, np.clip(cosines(prompted, pairs), 0.0, 1.0), rtol=0, atol=1e-5)
 

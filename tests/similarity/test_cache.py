@@ -16,13 +16,14 @@ import numpy as np
 import pytest
 
 from qa_scoring import InputError, MissingPackageError
+from qa_scoring.encoders import cache
+from qa_scoring.encoders.base_model import base_model_folder
+from qa_scoring.encoders.cache import FILE, SCHEMA, ScoreCache, texts_digest
+from qa_scoring.encoders.scorers import Pair, no_progress, score_distinct
 from qa_scoring.sas import score_sas
-from qa_scoring.similarity import cache, loading
-from qa_scoring.similarity.base_model import base_model_folder
-from qa_scoring.similarity.cache import FILE, SCHEMA, ScoreCache, pair_digest
+from qa_scoring.similarity import loading
 from qa_scoring.similarity.cross_encoder import CrossEncoderScorer
 from qa_scoring.similarity.loading import load_scorer
-from qa_scoring.similarity.pairs import Pair, no_progress, score_pairs
 from tests.conftest import REPOSITORY
 from tests.similarity.conftest import change_config
 from tests.similarity.doors import DOORS, score
@@ -118,11 +119,11 @@ def test_any_scorer(
 
 def test_only_what_is_missing_reaches_the_model(one_label: Path, tmp_path: Path, read: list[Pair]) -> None:
     options: dict[str, Any] = {"device": "cpu", "cache_dir": tmp_path}
-    score_pairs(load_scorer("cross-encoder", str(one_label), **options), PAIRS[:2])
+    score_distinct(load_scorer("cross-encoder", str(one_label), **options), PAIRS[:2])
     read.clear()
-    found = score_pairs(load_scorer("cross-encoder", str(one_label), **options), PAIRS)
+    found = score_distinct(load_scorer("cross-encoder", str(one_label), **options), PAIRS)
     assert read == PAIRS[2:]
-    alone = score_pairs(load_scorer("cross-encoder", str(one_label), device="cpu"), PAIRS)
+    alone = score_distinct(load_scorer("cross-encoder", str(one_label), device="cpu"), PAIRS)
     np.testing.assert_allclose(found.scores, alone.scores, rtol=0, atol=1e-6)
     np.testing.assert_array_equal(found.truncated, alone.truncated)
 
@@ -130,16 +131,16 @@ def test_only_what_is_missing_reaches_the_model(one_label: Path, tmp_path: Path,
 def test_many_pairs_are_looked_up_at_once(tmp_path: Path) -> None:
     store = ScoreCache(tmp_path)
     store.add_scorer(b"key", {})
-    rows = [(pair_digest((str(number), "x")), number / 10_000, number % 3 == 0) for number in range(10_000)]
+    rows = [(texts_digest((str(number), "x")), number / 10_000, number % 3 == 0) for number in range(10_000)]
     store.add(b"key", rows)
-    asked = [pair_digest((str(number), "x")) for number in range(5_000, 15_000)]
+    asked = [texts_digest((str(number), "x")) for number in range(5_000, 15_000)]
     assert store.find(b"key", asked) == {digest: (value, cut) for digest, value, cut in rows[5_000:]}
     assert store.find(b"other key", asked) == {}
 
 
 def test_orders_and_borders_of_texts_are_told_apart() -> None:
     pairs = [("a", "b"), ("b", "a"), ("ab", ""), ("", "ab"), ("a", "bc"), ("ab", "c"), ("é", "x"), ("e\u0301", "x")]
-    assert len({pair_digest(pair) for pair in [*pairs, ("\ud800", "x")]}) == len(pairs) + 1
+    assert len({texts_digest(pair) for pair in [*pairs, ("\ud800", "x")]}) == len(pairs) + 1
 
 
 # --------------------------------------------------------------------------------------- the key
@@ -165,7 +166,7 @@ def test_everything_that_changes_a_score_is_in_the_key(
     ):  # fmt: skip
         options: dict[str, Any] = {"scorer": "cross-encoder", "model": str(one_label), "cache_dir": tmp_path} | changes
         for _ in range(2):
-            score_pairs(load_scorer(**options, device="cpu"), PAIRS[:2])
+            score_distinct(load_scorer(**options, device="cpu"), PAIRS[:2])
             assert count_scorers(tmp_path) == number
     for batch_size in (1, 7):  # changes no score
         load_scorer("cross-encoder", str(one_label), batch_size=batch_size, device="cpu", cache_dir=tmp_path)
@@ -300,15 +301,15 @@ def test_an_interrupted_run_loses_nothing(
     model = str(one_label if scorer == "cross-encoder" else bi_encoder)
     options: dict[str, Any] = {"device": "cpu", "batch_size": 2, "cache_dir": tmp_path}
     with pytest.raises(InterruptError):
-        score_pairs(load_scorer(scorer, model, **options), pairs, stop)
+        score_distinct(load_scorer(scorer, model, **options), pairs, stop)
     with sqlite3.connect(tmp_path / FILE) as connection:
         (kept,) = connection.execute("SELECT count(*) FROM scores").fetchone()
     connection.close()
     assert kept == pairs_done
     read.clear()
-    found = score_pairs(load_scorer(scorer, model, **options), pairs)
+    found = score_distinct(load_scorer(scorer, model, **options), pairs)
     assert len(read) == (10 - pairs_done if scorer == "cross-encoder" else 0)
-    expected = score_pairs(load_scorer(scorer, model, device="cpu"), pairs)
+    expected = score_distinct(load_scorer(scorer, model, device="cpu"), pairs)
     np.testing.assert_allclose(found.scores, expected.scores, rtol=0, atol=1e-6)
 
 
@@ -326,7 +327,7 @@ def test_scores_are_written_while_scoring_goes_on(
             yield batch
 
     scorer = load_scorer("cross-encoder", str(one_label), device="cpu", batch_size=1, cache_dir=tmp_path)
-    score_pairs(scorer, PAIRS, watch)
+    score_distinct(scorer, PAIRS, watch)
     assert counts == [0, 1, 2, 3, 4, 5]
 
 
@@ -339,18 +340,18 @@ def test_scores_that_are_no_numbers_are_not_kept(make_cross_encoder: Callable[..
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     for _ in range(2):
         with pytest.raises(InputError, match="not a number"):
-            score_pairs(load_scorer("cross-encoder", str(folder), device="cpu", cache_dir=tmp_path), PAIRS)
+            score_distinct(load_scorer("cross-encoder", str(folder), device="cpu", cache_dir=tmp_path), PAIRS)
 
 
 PROGRAM = """
 import json, sys
 from qa_scoring.similarity.loading import load_scorer
-from qa_scoring.similarity.pairs import score_pairs
+from qa_scoring.encoders.scorers import score_distinct
 
 model, folder, first, last = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 scorer = load_scorer("cross-encoder", model, device="cpu", batch_size=1, cache_dir=folder)
 pairs = [(f"king {number}", "queen") for number in range(first, last)]
-print(json.dumps(score_pairs(scorer, pairs).scores.tolist()))
+print(json.dumps(score_distinct(scorer, pairs).scores.tolist()))
 """
 
 
@@ -371,7 +372,7 @@ def test_two_processes_at_once(one_label: Path, tmp_path: Path) -> None:
     for (first, last), process in zip(ranges, running, strict=True):
         output, errors = process.communicate(timeout=300)
         assert process.returncode == 0, errors
-        expected = score_pairs(scorer, [(f"king {number}", "queen") for number in range(first, last)]).scores
+        expected = score_distinct(scorer, [(f"king {number}", "queen") for number in range(first, last)]).scores
         np.testing.assert_allclose(json.loads(output), expected, rtol=0, atol=1e-6)
     with sqlite3.connect(tmp_path / FILE) as connection:
         (kept,) = connection.execute("SELECT count(*) FROM scores").fetchone()
@@ -426,7 +427,7 @@ def newer_schema(folder: Path) -> None:
 def broken_pages(folder: Path) -> None:
     store = ScoreCache(folder)
     store.add_scorer(b"key", {})
-    store.add(b"key", [(pair_digest((str(number), "x")), 0.5, False) for number in range(5000)])
+    store.add(b"key", [(texts_digest((str(number), "x")), 0.5, False) for number in range(5000)])
     data = bytearray((folder / FILE).read_bytes())
     data[4096 : len(data) // 2] = bytes(len(data) // 2 - 4096)
     (folder / FILE).write_bytes(data)
@@ -489,4 +490,4 @@ def test_a_model_that_cannot_be_loaded_is_the_same_error(model: str, tmp_path: P
 
 def test_no_pairs_need_no_file_of_scores(one_label: Path, tmp_path: Path) -> None:
     scorer = load_scorer("cross-encoder", str(one_label), device="cpu", cache_dir=tmp_path)
-    assert score_pairs(scorer, [], no_progress).scores.size == 0
+    assert score_distinct(scorer, [], no_progress).scores.size == 0

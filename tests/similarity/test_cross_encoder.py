@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from qa_scoring import InputError
+from qa_scoring.encoders.scorers import Pair, score_distinct
 from qa_scoring.similarity.loading import load_scorer
-from qa_scoring.similarity.pairs import Pair, score_pairs
 from tests.similarity.conftest import MAX_LENGTH, change_config
 from tests.similarity.doors import DOORS, score
 
@@ -57,7 +57,7 @@ def reference(one_label: Path) -> Any:
 
 
 def scores(folder: Path, pairs: list[Pair], **options: Any) -> np.ndarray:
-    return score_pairs(load_scorer("cross-encoder", str(folder), device="cpu", **options), pairs).scores
+    return score_distinct(load_scorer("cross-encoder", str(folder), device="cpu", **options), pairs).scores
 
 
 def test_scores_are_those_of_predict(one_label: Path, reference: Any) -> None:
@@ -96,7 +96,7 @@ def batches_of(scorer: Any, pairs: list[Pair]) -> list[list[int]]:
             seen.append(batch)
             yield batch
 
-    score_pairs(scorer, pairs, watch)
+    score_distinct(scorer, pairs, watch)
     return seen
 
 
@@ -108,7 +108,7 @@ def test_distinct_pairs_are_read_once(one_label: Path, monkeypatch: pytest.Monke
         scorer._model, "forward", lambda **inputs: read.append(len(inputs["input_ids"])) or forward(**inputs)
     )
     repeated = [pair for pair in PAIRS[:10] for _ in range(9)]
-    result = score_pairs(scorer, repeated)
+    result = score_distinct(scorer, repeated)
     assert sum(read) == len(set(repeated))
     assert max(read) == 4
     np.testing.assert_array_equal(result.scores.reshape(10, 9), np.repeat(result.scores[::9, None], 9, axis=1))
@@ -121,7 +121,7 @@ def test_no_pairs_ask_nothing_of_the_model(one_label: Path) -> None:
 def test_batches_hold_all_pairs_and_a_bounded_number_of_tokens(
     one_label: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from qa_scoring.similarity import batching
+    from qa_scoring.encoders import batching
 
     monkeypatch.setattr(batching, "TOKENS_PER_BATCH_ON_CPU", 256)
     scorer: Any = load_scorer("cross-encoder", str(one_label), device="cpu")
@@ -140,7 +140,7 @@ def test_truncation_is_flagged_exactly_where_tokens_are_lost(max_length: int | N
     pairs = [("king " * first, "queen " * second) for first in (1, 2, 3, 30, 58) for second in range(1, 63)]
     expected = [first.count("k") + second.count("q") + 3 > limit for first, second in pairs]
     assert {True, False} == set(expected)
-    assert score_pairs(scorer, pairs).truncated.tolist() == expected
+    assert score_distinct(scorer, pairs).truncated.tolist() == expected
 
 
 @pytest.mark.parametrize("longer", [0, 1])
@@ -154,7 +154,7 @@ def test_the_longer_side_is_cut_first(longer: int, one_label: Path) -> None:
         return (text, short) if longer == 0 else (short, text)
 
     scorer = load_scorer("cross-encoder", str(one_label), device="cpu", max_length=20)
-    result = score_pairs(scorer, [pair(long), pair(kept)])
+    result = score_distinct(scorer, [pair(long), pair(kept)])
     assert result.truncated.tolist() == [True, False]
     assert result.scores[0] == pytest.approx(result.scores[1], abs=1e-6)
 
@@ -163,7 +163,7 @@ def test_the_longer_side_is_cut_first(longer: int, one_label: Path) -> None:
 def test_half_precision_is_upcast_before_the_activation(dtype: str, tolerance: float, one_label: Path) -> None:
     scorer: Any = load_scorer("cross-encoder", str(one_label), device="cpu", dtype=dtype)
     assert scorer.facts["dtype"] == dtype
-    result = score_pairs(scorer, PAIRS).scores
+    result = score_distinct(scorer, PAIRS).scores
     np.testing.assert_allclose(result, scores(one_label, PAIRS), rtol=0, atol=tolerance)
     logits = torch.logit(torch.from_numpy(result))
     narrow = getattr(torch, dtype)
@@ -308,7 +308,7 @@ def test_a_saved_prompt_is_read_as_predict_reads_it(one_label: Path, tmp_path: P
     expected = predict(folder, PAIRS)
     assert np.abs(expected - predict(one_label, PAIRS)).max() > 1e-3
     scorer = load_scorer("cross-encoder", str(folder), device="cpu")
-    np.testing.assert_allclose(score_pairs(scorer, PAIRS).scores, expected, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(score_distinct(scorer, PAIRS).scores, expected, rtol=0, atol=1e-5)
     assert scorer.facts["prompt"] == "the year "
 
 
@@ -319,5 +319,5 @@ def test_prompts_without_a_default_change_nothing(one_label: Path, tmp_path: Pat
         pytest.skip("this version of sentence-transformers has no prompts for cross-encoders")
     CrossEncoder(str(one_label), device="cpu", prompts={"same": "the year "}).save(str(tmp_path))
     scorer = load_scorer("cross-encoder", str(tmp_path), device="cpu")
-    np.testing.assert_allclose(score_pairs(scorer, PAIRS).scores, scores(one_label, PAIRS), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(score_distinct(scorer, PAIRS).scores, scores(one_label, PAIRS), rtol=0, atol=1e-6)
     assert scorer.facts["prompt"] is None

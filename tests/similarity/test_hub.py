@@ -21,8 +21,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from qa_scoring.encoders.scorers import score_distinct
 from qa_scoring.similarity.loading import load_scorer
-from qa_scoring.similarity.pairs import score_pairs
 from tests.conftest import REPOSITORY
 
 OLD, NEW = "a" * 40, "b" * 40  # commits
@@ -166,13 +166,13 @@ PROGRAM = """
 import json, sys
 from qa_scoring.errors import InputError
 from qa_scoring.similarity.loading import load_scorer
-from qa_scoring.similarity.pairs import score_pairs
+from qa_scoring.encoders.scorers import score_distinct
 
 asked = json.loads(sys.argv[1])
 for options in asked["loads"]:
     try:
         scorer = load_scorer(**options)
-        scores = score_pairs(scorer, [tuple(pair) for pair in asked["pairs"]]).scores.tolist()
+        scores = score_distinct(scorer, [tuple(pair) for pair in asked["pairs"]]).scores.tolist()
         print(json.dumps({"scores": scores, "facts": dict(scorer.facts)}))
     except InputError as error:
         print(json.dumps({"error": str(error)}))
@@ -335,7 +335,7 @@ def test_bertscore_with_its_commit_and_layer(
     facts = answers[case]["facts"]
     assert (facts["model"], facts["revision"], facts["layer"]) == (model, commit, layer)
     local = load_scorer("bertscore", str(bi_encoder), layer=layer, device="cpu")
-    assert answers[case]["scores"] == pytest.approx(score_pairs(local, PAIRS).scores.tolist(), abs=1e-5)
+    assert answers[case]["scores"] == pytest.approx(score_distinct(local, PAIRS).scores.tolist(), abs=1e-5)
 
 
 @pytest.mark.parametrize(

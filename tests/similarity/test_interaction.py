@@ -12,8 +12,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qa_scoring.encoders.scorers import no_progress, score_distinct
 from qa_scoring.similarity.interaction import Head, InteractionScorer, PairReader, TextStates, pad
-from qa_scoring.similarity.pairs import no_progress, score_pairs
 from qa_scoring.similarity.strings import string_features
 from tests.similarity.conftest import MAX_LENGTH, bert_config, save_tokenizer
 
@@ -125,28 +125,28 @@ def test_a_learnt_space_starts_as_it_is(encoder: Any, tokenizer: Any) -> None:
 @pytest.mark.parametrize("batch_size", [None, 1, 7, 64])
 def test_a_score_depends_on_its_pair_only(batch_size: int | None, encoder: Any, tokenizer: Any) -> None:
     alone = scorer(encoder, tokenizer)
-    expected = np.array([score_pairs(alone, [pair]).scores[0] for pair in PAIRS])
+    expected = np.array([score_distinct(alone, [pair]).scores[0] for pair in PAIRS])
     assert expected.std() > 0.01
     order = random.Random(3).sample(range(len(PAIRS)), len(PAIRS))
-    found = score_pairs(scorer(encoder, tokenizer, batch_size=batch_size), [PAIRS[row] for row in order])
+    found = score_distinct(scorer(encoder, tokenizer, batch_size=batch_size), [PAIRS[row] for row in order])
     assert found.scores == pytest.approx(expected[order], abs=1e-5)
     assert found.truncated.tolist() == [TEXTS[-1] in PAIRS[row] for row in order]
 
 
 def test_the_order_of_the_two_texts_does_not_matter(encoder: Any, tokenizer: Any) -> None:
     made = scorer(encoder, tokenizer)
-    scores = score_pairs(made, PAIRS).scores
-    assert score_pairs(made, [pair[::-1] for pair in PAIRS]).scores == pytest.approx(scores, abs=1e-6)
+    scores = score_distinct(made, PAIRS).scores
+    assert score_distinct(made, [pair[::-1] for pair in PAIRS]).scores == pytest.approx(scores, abs=1e-6)
 
 
 def test_parts_are_bounded_by_tokens(encoder: Any, tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = score_pairs(scorer(encoder, tokenizer), PAIRS).scores
+    whole = score_distinct(scorer(encoder, tokenizer), PAIRS).scores
     monkeypatch.setattr("qa_scoring.similarity.interaction._TOKENS_AT_ONCE", 100)
     reader = PairReader(encoder, tokenizer, max_length=MAX_LENGTH)
     parts = list(reader._parts(PAIRS))
     assert [row for part in parts for row in part] == list(range(len(PAIRS)))
     assert len(parts) > 20
-    assert score_pairs(scorer(encoder, tokenizer), PAIRS).scores == pytest.approx(whole, abs=1e-5)
+    assert score_distinct(scorer(encoder, tokenizer), PAIRS).scores == pytest.approx(whole, abs=1e-5)
 
 
 @given(st.text(min_size=1), st.text(min_size=1))

@@ -15,13 +15,14 @@ import pytest
 import torch
 
 from qa_scoring import InputError, MissingPackageError
+from qa_scoring.encoders import base_model
+from qa_scoring.encoders.base_model import REVISION, WEIGHTS, base_model_folder
+from qa_scoring.encoders.scorers import score_distinct
 from qa_scoring.sas import choose_model
-from qa_scoring.similarity import base_model, loading
-from qa_scoring.similarity.base_model import REVISION, WEIGHTS, base_model_folder
+from qa_scoring.similarity import loading
 from qa_scoring.similarity.embedded import HEAD, load_embedded
 from qa_scoring.similarity.interaction import Head
 from qa_scoring.similarity.loading import load_scorer
-from qa_scoring.similarity.pairs import score_pairs
 from tests.similarity.conftest import change_config
 
 # ------------------------------------------------------------------------------------- arguments
@@ -162,7 +163,9 @@ def test_slow_tokenizer_is_refused_by_cross_encoders(slow_tokenizer: Path) -> No
 
 @pytest.mark.parametrize("scorer", ["bi-encoder", "bertscore"])
 def test_slow_tokenizer_does_for_the_other_scorers(scorer: str, slow_tokenizer: Path) -> None:
-    result = score_pairs(load_scorer(**SCORERS[scorer], model=str(slow_tokenizer), device="cpu"), [("a b", "a" * 99)])
+    result = score_distinct(
+        load_scorer(**SCORERS[scorer], model=str(slow_tokenizer), device="cpu"), [("a b", "a" * 99)]
+    )
     assert result.truncated.tolist() == [True]
     assert 0.0 <= result.scores[0] <= 1.0
 
@@ -365,13 +368,13 @@ def write_head(folder: Path, **changes: torch.Tensor | str | None) -> Path:
 def test_a_head_from_its_folder(base: Path, tmp_path: Path) -> None:
     scorer = load_scorer("cross-encoder", str(write_head(tmp_path)), device="cpu")
     assert (scorer.facts["model"], scorer.facts["max_length"], scorer.facts["activation"]) == ("random", 256, "sigmoid")
-    scored = score_pairs(scorer, [("New York", "York"), ("a " * 300, "b")])
+    scored = score_distinct(scorer, [("New York", "York"), ("a " * 300, "b")])
     assert scored.truncated.tolist() == [False, True]
     shorter = load_scorer("cross-encoder", str(tmp_path), device="cpu", max_length=8)
-    assert score_pairs(shorter, [("one two three four five six seven", "b")]).truncated.tolist() == [True]
+    assert score_distinct(shorter, [("one two three four five six seven", "b")]).truncated.tolist() == [True]
     narrow = load_scorer("cross-encoder", str(tmp_path), device="cpu", dtype="bfloat16")
     assert narrow.facts["dtype"] == "bfloat16"
-    assert score_pairs(narrow, [("New York", "York")]).scores == pytest.approx(scored.scores[:1], abs=0.05)
+    assert score_distinct(narrow, [("New York", "York")]).scores == pytest.approx(scored.scores[:1], abs=0.05)
 
 
 @pytest.mark.parametrize(
@@ -419,7 +422,7 @@ def test_embedded_model_by_name(base: Path) -> None:
     scorer = load_scorer("cross-encoder", "embedded", device="cpu")
     assert (scorer.facts["model"], scorer.facts["max_length"]) == ("qa-scoring-sas-en-2", 256)
     pairs = [("New York", "New York City"), ("New York", "1066"), ("six miles", "6 miles"), ("six miles", "six years")]
-    near, far, same, other = score_pairs(scorer, pairs).scores
+    near, far, same, other = score_distinct(scorer, pairs).scores
     assert near > 0.6 > 0.2 > far
     assert same > other + 0.2
 

@@ -12,10 +12,10 @@ import pytest
 import torch
 
 from qa_scoring import InputError, MissingPackageError
+from qa_scoring.encoders.base_model import base_model_folder
+from qa_scoring.encoders.scorers import Pair, score_distinct
 from qa_scoring.similarity import loading, onnx_int8, onnx_network
-from qa_scoring.similarity.base_model import base_model_folder
 from qa_scoring.similarity.loading import load_scorer
-from qa_scoring.similarity.pairs import Pair, score_pairs
 from tests.conftest import data_path, read_json
 from tests.similarity.conftest import VOCABULARY, save_tokenizer
 from tests.similarity.doors import DOORS, score
@@ -28,7 +28,7 @@ int8 = pytest.mark.skipif(not onnx_int8.products_are_exact(), reason="needs exac
 
 
 def scores(model: Path | str, pairs: list[Pair], **options: Any) -> np.ndarray:
-    return score_pairs(load_scorer("cross-encoder", str(model), device="cpu", **options), pairs).scores
+    return score_distinct(load_scorer("cross-encoder", str(model), device="cpu", **options), pairs).scores
 
 
 # --------------------------------------------------------------------------------------- float32
@@ -60,7 +60,7 @@ def test_labels_activations_and_truncation_are_those_of_torch(two_labels: Path, 
         (identity_activation, {"activation": "sigmoid", "max_length": 16}),
     ):
         ours, expected = (
-            score_pairs(load_scorer("cross-encoder", str(model), device="cpu", backend=backend, **options), PAIRS)
+            score_distinct(load_scorer("cross-encoder", str(model), device="cpu", backend=backend, **options), PAIRS)
             for backend in ("onnx", "torch")
         )
         np.testing.assert_allclose(ours.scores, expected.scores, rtol=0, atol=1e-5)

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 from qa_scoring import InputError, __version__
+from qa_scoring.encoders import scorers
 from qa_scoring.sas import score_sas
-from qa_scoring.similarity import loading, pairs
+from qa_scoring.similarity import loading
 from qa_scoring.statistics.bootstrap import bootstrap_means
 
 LONG = "museum of art " * 100
@@ -58,17 +59,17 @@ def similarity(one_label: Path) -> Any:
     def similarity(first: str, second: str) -> float:
         if not first.strip() or not second.strip():
             return float(first.strip() == second.strip())
-        return float(pairs.score_pairs(scorer, [(first, second)]).scores[0])
+        return float(scorers.score_distinct(scorer, [(first, second)]).scores[0])
 
     return similarity
 
 
 @pytest.fixture
-def read(monkeypatch: pytest.MonkeyPatch) -> list[pairs.Pair]:
+def read(monkeypatch: pytest.MonkeyPatch) -> list[scorers.Pair]:
     """The pairs that reach the model."""
     from qa_scoring.similarity.cross_encoder import CrossEncoderScorer
 
-    seen: list[pairs.Pair] = []
+    seen: list[scorers.Pair] = []
     score = CrossEncoderScorer.score
     monkeypatch.setattr(
         CrossEncoderScorer, "score", lambda self, asked, progress: seen.extend(asked) or score(self, asked, progress)
@@ -92,14 +93,14 @@ EMPTY = {
 
 @pytest.mark.parametrize(("prediction", "references", "expected"), EMPTY.values(), ids=EMPTY)
 def test_empty_answers_never_reach_the_model(
-    prediction: str, references: list[str], expected: float, model: Any, read: list[pairs.Pair]
+    prediction: str, references: list[str], expected: float, model: Any, read: list[scorers.Pair]
 ) -> None:
     assert score_sas([prediction], [references], **model).result["sas"] == expected
     assert read == []
 
 
 @pytest.mark.parametrize("aggregate", ["max", "mean"])
-def test_every_figure_put_together_again(aggregate: str, model: Any, similarity: Any, read: list[pairs.Pair]) -> None:
+def test_every_figure_put_together_again(aggregate: str, model: Any, similarity: Any, read: list[scorers.Pair]) -> None:
     scored = score_sas(PREDICTIONS, REFERENCES, aggregate=aggregate, details=True, **model)
     by_row = [
         [similarity(prediction["prediction_text"], answer) for answer in reference["answers"]["text"] or [""]]
@@ -124,7 +125,7 @@ def near_five(values: list[float]) -> list[float]:
     return [round(value, 4) for value in values]
 
 
-def test_blank_references_beside_others_are_no_pairs(model: Any, similarity: Any, read: list[pairs.Pair]) -> None:
+def test_blank_references_beside_others_are_no_pairs(model: Any, similarity: Any, read: list[scorers.Pair]) -> None:
     scored = score_sas(["king"], [["", "the king", " "]], details=True, **model)
     assert read == [("king", "the king")]
     (detail,) = scored.result["details"]
@@ -132,13 +133,13 @@ def test_blank_references_beside_others_are_no_pairs(model: Any, similarity: Any
     assert detail["best_reference"] == 1
 
 
-def test_repeated_pairs_reach_the_model_once(model: Any, read: list[pairs.Pair]) -> None:
+def test_repeated_pairs_reach_the_model_once(model: Any, read: list[scorers.Pair]) -> None:
     result = score_sas(["a", "a", "b"] * 50, [["x", "x", "y"]] * 150, **model).result
     assert sorted(read) == [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y")]
     assert result["total"] == 150
 
 
-def test_identical_strings_are_one_only_when_asked(model: Any, similarity: Any, read: list[pairs.Pair]) -> None:
+def test_identical_strings_are_one_only_when_asked(model: Any, similarity: Any, read: list[scorers.Pair]) -> None:
     predictions, references = ["Paris", "Paris", "paris"], [["Paris"], ["Rome", "Paris"], ["Paris"]]
     plain = score_sas(predictions, references, **model)
     assert similarity("Paris", "Paris") < 0.999
@@ -151,7 +152,7 @@ def test_identical_strings_are_one_only_when_asked(model: Any, similarity: Any, 
     assert exact.signature["exact_match_is_one"] is True
 
 
-def test_symmetric_is_the_mean_of_both_orders(model: Any, similarity: Any, read: list[pairs.Pair]) -> None:
+def test_symmetric_is_the_mean_of_both_orders(model: Any, similarity: Any, read: list[scorers.Pair]) -> None:
     predictions, references = ["New York City", "York", "York"], [["York"], ["New York City"], ["York"]]
     scored = score_sas(predictions, references, symmetric=True, **model)
     assert len(read) == len(set(read)) == 3
@@ -362,7 +363,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("changes", "message"), BAD.values(), ids=BAD)
-def test_bad_arguments(changes: dict[str, Any], message: str, model: Any, read: list[pairs.Pair]) -> None:
+def test_bad_arguments(changes: dict[str, Any], message: str, model: Any, read: list[scorers.Pair]) -> None:
     arguments = {"predictions": PREDICTIONS, "references": REFERENCES} | model | changes
     with pytest.raises(InputError, match=message):
         score_sas(**arguments)

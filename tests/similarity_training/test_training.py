@@ -14,11 +14,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from qa_scoring.cli.similarity import command
+from qa_scoring.encoders.base_model import WEIGHTS, load_encoder
+from qa_scoring.encoders.scorers import score_distinct
 from qa_scoring.errors import InputError
-from qa_scoring.similarity.base_model import WEIGHTS
-from qa_scoring.similarity.embedded import encoder_of, load_embedded
+from qa_scoring.similarity.embedded import load_embedded
 from qa_scoring.similarity.interaction import PairReader
-from qa_scoring.similarity.pairs import score_pairs
 from qa_scoring.similarity.training import nearest_texts, train
 from qa_scoring.similarity.training_config import read_config
 from tests.similarity_training.conftest import PAIRS
@@ -68,7 +68,7 @@ def log_lines(out: Path) -> list[dict[str, Any]]:
 
 
 def scores_of(folder: Path, base: Path) -> np.ndarray[Any, np.dtype[np.float64]]:
-    return score_pairs(load_embedded(folder, base=str(base)), TEXTS).scores
+    return score_distinct(load_embedded(folder, base=str(base)), TEXTS).scores
 
 
 def test_a_tiny_file_is_learnt_saved_and_reloaded(write_config: Callable[..., Path], tiny_base: Path) -> None:
@@ -126,7 +126,7 @@ def test_scores_are_on_the_scale_of_the_kind_asked_for(
 
 
 def test_near_references_are_found(tiny_base: Path) -> None:
-    reader = PairReader(*encoder_of(tiny_base), max_length=32)
+    reader = PairReader(*load_encoder(tiny_base), max_length=32)
     texts = sorted({text for pair in TEXTS for text in pair})
     found = nearest_texts(reader, texts)
     vectors = {text: states.mean[-1] for text, states in reader.encode(texts).items()}
@@ -181,7 +181,7 @@ def test_what_cannot_be_trained(write_config: Callable[..., Path], tiny_base: Pa
         trained(layers=[3])
     with pytest.raises(InputError, match=r"'scale_of' must be one of the kinds of pairs, pairs; got 'sts'"):
         trained(scale_of="sts")
-    with pytest.raises(InputError, match="'device' must be a device that is there, such as 'cpu'; got 'abacus'"):
+    with pytest.raises(InputError, match="'device' must be None or one of 'cuda', 'mps', 'cpu'; got 'abacus'"):
         trained(device="abacus")
     with pytest.raises(InputError, match=r"has no config.json, .*model.safetensors"):
         trained(base=str(folder / "nowhere"))
@@ -205,4 +205,4 @@ def test_weights_that_are_not_the_configurations(
     config = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps({**config, **change}))
     with pytest.raises(InputError, match=f"(?s){message}"):
-        encoder_of(tmp_path)
+        load_encoder(tmp_path)

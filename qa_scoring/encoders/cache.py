@@ -1,8 +1,8 @@
-"""Pair scores kept on disk, so that a second run over the same answers never calls the model, nor loads it.
+"""Scores kept on disk, so that a second run over the same answers never calls the model, nor loads it.
 
-One SQLite file per folder. A scorer is a key made of everything that changes its scores; a pair is a digest of its two
-texts, in order. Several processes may use one file: it is in WAL mode, writers wait for each other, and whoever comes
-second with a score finds it there.
+One SQLite file per folder. A scorer is a key made of everything that changes its scores; what was scored is a digest of
+its texts, in order. Several processes may use one file: it is in WAL mode, writers wait for each other, and whoever
+comes second with a score finds it there.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from qa_scoring.encoders.scorers import Keep, Progress, Scorer, Scores, Texts, keep_nothing
 from qa_scoring.errors import InputError, parameter_error
 from qa_scoring.signature import Value
-from qa_scoring.similarity.pairs import Keep, Pair, PairScorer, PairScores, Progress, keep_nothing
 
-FILE = "sas_scores.sqlite3"
+FILE = "scores.sqlite3"
 SCHEMA = 1
 _APPLICATION = 0x71617363  # "qasc": SQLite's mark of whose file this is
 _BUSY_SECONDS = 60.0
@@ -166,7 +167,7 @@ class ScoreCache:
 
 
 class CachedScorer:
-    """A scorer that asks another one only for pairs whose scores are not on disk.
+    """A scorer that asks another one only for items whose scores are not on disk.
 
     Args:
         cache: Where scores are kept.
@@ -174,7 +175,7 @@ class CachedScorer:
         load: Loads the scorer; called when it is needed, so not at all where all scores are kept.
     """
 
-    def __init__(self, cache: ScoreCache, key: Mapping[str, object], load: Callable[[], PairScorer]) -> None:
+    def __init__(self, cache: ScoreCache, key: Mapping[str, object], load: Callable[[], Scorer[Any]]) -> None:
         self._cache = cache
         self._key = hashlib.blake2b(json.dumps(key, sort_keys=True).encode(), digest_size=16).digest()
         self._load = load
@@ -184,24 +185,24 @@ class CachedScorer:
             cache.add_scorer(self._key, facts)
         self.facts: Mapping[str, Value] = facts
 
-    def score(self, pairs: Sequence[Pair], progress: Progress, keep: Keep = keep_nothing) -> PairScores:
-        """Score pairs, those on disk without the model; the others are written while they are scored."""
-        digests = [pair_digest(pair) for pair in pairs]
+    def score(self, items: Sequence[Texts], progress: Progress, keep: Keep = keep_nothing) -> Scores:
+        """Score items, those on disk without the model; the others are written while they are scored."""
+        digests = [texts_digest(item) for item in items]
         found = self._cache.find(self._key, digests)
-        scores = np.empty(len(pairs))
-        truncated = np.empty(len(pairs), dtype=np.bool_)
+        scores = np.empty(len(items))
+        truncated = np.empty(len(items), dtype=np.bool_)
         here = [row for row, digest in enumerate(digests) if digest in found]
         scores[here] = [found[digests[row]][0] for row in here]
         truncated[here] = [found[digests[row]][1] for row in here]
-        keep(here, PairScores(scores[here], truncated[here]))
+        keep(here, Scores(scores[here], truncated[here]))
         missing = [row for row, digest in enumerate(digests) if digest not in found]
         if missing:
-            rest = self._score_and_write([pairs[row] for row in missing], [digests[row] for row in missing], progress)
+            rest = self._score_and_write([items[row] for row in missing], [digests[row] for row in missing], progress)
             scores[missing], truncated[missing] = rest.scores, rest.truncated
             keep(missing, rest)
-        return PairScores(scores, truncated)
+        return Scores(scores, truncated)
 
-    def _score_and_write(self, pairs: Sequence[Pair], digests: Sequence[bytes], progress: Progress) -> PairScores:
+    def _score_and_write(self, items: Sequence[Texts], digests: Sequence[bytes], progress: Progress) -> Scores:
         unwritten: list[tuple[bytes, float, bool]] = []
         written_at = time.monotonic()
 
@@ -212,7 +213,7 @@ class CachedScorer:
                 unwritten.clear()
             written_at = time.monotonic()
 
-        def keep(rows: Sequence[int], batch: PairScores) -> None:
+        def keep(rows: Sequence[int], batch: Scores) -> None:
             for row, score, cut in zip(rows, batch.scores.tolist(), batch.truncated.tolist(), strict=True):
                 if np.isfinite(score):
                     unwritten.append((digests[row], score, cut))
@@ -221,23 +222,26 @@ class CachedScorer:
 
         scorer = self._load()
         try:
-            return scorer.score(pairs, progress, keep)
+            return scorer.score(items, progress, keep)
         finally:
             write()
 
 
-def pair_digest(pair: Pair) -> bytes:
-    """Digest two texts, in order.
+def texts_digest(texts: Texts) -> bytes:
+    """Digest texts, in order.
 
     Args:
-        pair: The texts.
+        texts: The texts.
 
     Returns:
         BLAKE2b, 16 bytes.
 
     Example:
-        >>> pair_digest(("a", "bc")) == pair_digest(("ab", "c"))
+        >>> texts_digest(("a", "bc")) == texts_digest(("ab", "c"))
         False
     """
-    first, second = (text.encode("utf-8", "surrogatepass") for text in pair)
-    return hashlib.blake2b(len(first).to_bytes(8, "big") + first + second, digest_size=16).digest()
+    total = hashlib.blake2b(digest_size=16)
+    for text in texts:
+        encoded = text.encode("utf-8", "surrogatepass")
+        total.update(len(encoded).to_bytes(8, "big") + encoded)
+    return total.digest()

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
+from qa_scoring.encoders.hub import hub_places
 from qa_scoring.errors import InputError
-from qa_scoring.similarity.models import hub_places
 
 # What a loader reads: configuration, tokenizer, weights. Not read: documentation, pickles, other formats.
 _READ = {".json", ".jsonl", ".txt", ".model", ".spm", ".vocab", ".bpe", ".codes", ".jinja", ".safetensors"}

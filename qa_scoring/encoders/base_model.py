@@ -10,6 +10,7 @@ import hashlib
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from qa_scoring.errors import InputError, MissingPackageError
 
@@ -48,6 +49,36 @@ def base_model_folder(path: str | None = None, sha256: str | None = SHA256) -> P
         whose = f"{BASE_MODEL} at {REVISION}" if sha256 == SHA256 else "the base that the model was trained on"
         raise InputError(f"{folder / WEIGHTS} has SHA-256 {digest}; expected {sha256}, the weights of {whose}.")
     return folder
+
+
+def load_encoder(folder: Path) -> tuple[Any, Any]:
+    """Load an encoder and its tokenizer.
+
+    Args:
+        folder: Configuration, tokenizer and weights, as ``base_model_folder`` gives them.
+
+    Returns:
+        The encoder in evaluation mode and float32, and its tokenizer.
+
+    Raises:
+        InputError: The weights are not those of the configuration.
+    """
+    from safetensors.torch import load_file
+    from transformers import AutoConfig, AutoModel, AutoTokenizer
+
+    # from_pretrained would draw a progress bar
+    encoder = AutoModel.from_config(AutoConfig.from_pretrained(folder)).float()  # type: ignore[no-untyped-call]
+    try:
+        lacking, unknown = encoder.load_state_dict(load_file(folder / WEIGHTS), strict=False)
+    except RuntimeError as error:  # a shape that the configuration does not have
+        raise InputError(f"{folder / WEIGHTS} does not fit its config.json: {error}.") from error
+    lacking = [name for name in lacking if not name.startswith("pooler.")]  # which is not used
+    unknown = [name for name in unknown if not name.endswith("position_ids")]  # which older files have
+    if lacking or unknown:
+        raise InputError(
+            f"{folder / WEIGHTS} does not fit its config.json: lacking {lacking[:3]}, unknown {unknown[:3]}."
+        )
+    return encoder.eval(), AutoTokenizer.from_pretrained(folder)
 
 
 def weights_digest(folder: Path) -> str:

@@ -1,0 +1,38 @@
+"""Where models run."""
+
+from __future__ import annotations
+
+from qa_scoring.errors import InputError, parameter_error
+
+DEVICES = ("cuda", "mps", "cpu")
+DTYPES = ("float32", "bfloat16", "float16")
+
+
+def choose_device(device: str | None) -> str:
+    """Choose the device that a model runs on.
+
+    Args:
+        device: ``"cuda"``, ``"cuda:1"``, ``"mps"`` or ``"cpu"``; None takes the first of them that is there.
+
+    Returns:
+        The device's name for torch.
+
+    Raises:
+        InputError: There is no such device.
+
+    Example:
+        >>> choose_device("cpu")
+        'cpu'
+    """
+    import torch
+
+    available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    if device is None:
+        return next(name for name in DEVICES if available[name])
+    name, _, number = device.partition(":") if isinstance(device, str) else ("", "", "")
+    if name not in DEVICES or (number and not number.isdecimal()):
+        raise parameter_error("device", f"None or one of {', '.join(map(repr, DEVICES))}", device)
+    if not available[name] or (name == "cuda" and int(number or 0) >= torch.cuda.device_count()):
+        there = ", ".join(name for name in DEVICES if available[name])
+        raise InputError(f"The device {device!r} is not there; this machine has {there}.")
+    return device
