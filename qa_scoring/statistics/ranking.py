@@ -92,8 +92,8 @@ def ranking_figures(
     Args:
         labels_by_question: Per question the labels of its candidates, as in ``rank_question``.
         scores_by_question: Per question the scores of its candidates.
-        without_correct: What becomes of questions without a correct candidate: "leave_out", as trec_eval does, or
-            "zero", where each counts as 0.
+        without_correct: What becomes of questions without a correct candidate: "leave_out", as is usual in answer
+            sentence selection, or "zero", where each counts as 0, as trec_eval does with a judged question.
 
     Returns:
         The figures.
