@@ -82,7 +82,7 @@ def classification_figures(
         (0.75, 1.0, 0.875)
 
     Source:
-        Fawcett 2006, An introduction to ROC analysis, sections 2 and 7 (AUROC with ties); Efron & Tibshirani 1993,
+        Fawcett 2006, An introduction to ROC analysis, section 7 (AUROC); Efron & Tibshirani 1993,
         An Introduction to the Bootstrap, chapter 13.
     """
     positive = label_column("labels", labels)

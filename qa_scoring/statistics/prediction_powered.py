@@ -4,7 +4,7 @@ The estimate is ``mean(labels) + weight · (mean of the unlabelled predictions -
 Its interval is meant to cover one of two means:
 
 - ``"rows"``: the mean label of these very rows, labelled and not. Only the choice of the rows that were labelled is
-  random, so nothing is assumed about how the rows relate to each other (several systems may answer one question). With
+  random, and nothing is assumed about how the rows relate to each other (several systems may answer one question). With
   N rows in all, n of them labelled and m not, the estimate is the difference estimator of survey sampling with the
   predictions ``weight · N / m · prediction``. Its variance is taken by leaving out one label after the other, the
   weight chosen anew each time, times ``1 - n / N``; with a fixed weight that is the textbook's formula.
@@ -13,9 +13,8 @@ Its interval is meant to cover one of two means:
   mean of these very rows is too wide, the more so the larger n / N; but it does not see that the weight was chosen on
   the same labels, which makes it too short, the more so the smaller n.
 
-Both need rows to label that were drawn at random from all rows. Of 2,385 rows with 77.5 % correct answers,
-a simulated judge with accuracy .936 and 119 labels, 95 % intervals cover the mean of the rows in this share of 20,000
-draws: "rows" 95.5 % (mean width .081), "population" 95.5 % (.083), the labels alone 95.5 % (.148).
+Both need rows to label that were drawn at random from all rows. Of 2,385 rows, 77.5 % correct, with 119 labels and a
+simulated judge of accuracy .936, 95 % intervals cover the mean of the rows in this share of 20,000 draws: "rows" 95.5 % (mean width .081), "population" 95.5 % (.083), the labels alone 95.5 % (.148).
 """
 
 from __future__ import annotations
@@ -94,10 +93,10 @@ def prediction_powered_mean(
     Returns:
         Estimate and interval, cut to what is possible: 0 to 1, and for "rows" no less than if all unlabelled rows were
         0 and no more than if all were 1. "rows" takes the quantile of Student's t, "population" that of the normal
-        distribution. Where labels and predictions show no variance at all, as
-        when all labels are equal, the interval is widened to Clopper and Pearson's of the labels. All others rest on
-        the central limit theorem: with fewer than about five labels of either kind, or predictions that are wrong on
-        fewer than about five of the labelled rows, they cover less than stated.
+        distribution. Where labels and predictions show no variance at all, as when all labels are equal, the interval
+        is widened to Clopper and Pearson's of the labels. All others rest on the central limit theorem: with fewer than
+        about five labels of either kind, or predictions that are wrong on fewer than about five of the labelled rows,
+        they cover less than stated.
 
     Raises:
         InputError: There are fewer than two labels, the lengths differ, a label is neither 0 nor 1, a prediction is
@@ -110,14 +109,14 @@ def prediction_powered_mean(
 
     Source:
         Angelopoulos et al. 2023, Prediction-powered inference, Science 382 (weight 1); Angelopoulos, Duchi & Zrnic
-        2023, PPI++, arXiv:2311.01453, section 6, example 6.1 (weight); Cochran 1977, Sampling Techniques, sections 2.6
-        and 7.3 (means of a finite population, difference estimator); Efron & Tibshirani 1993, An Introduction to the
-        Bootstrap, chapter 11 (jackknife); Clopper & Pearson 1934.
+        2023, PPI++, arXiv:2311.01453 (power tuning); Cochran 1977, Sampling Techniques, chapters 2 and 7 (finite
+        population correction, regression estimators); Efron & Tibshirani 1993, An Introduction to the Bootstrap,
+        chapter 11 (jackknife); Clopper & Pearson 1934.
     """
+    _check(np.size(labels), confidence_level, target)
     correct = label_column("labels", labels).astype(np.float64)
     labelled = probability_column("predictions_labelled", predictions_labelled, like=("labels", len(correct)))
     unlabelled = probability_column("predictions_unlabelled", predictions_unlabelled)
-    _check(len(correct), confidence_level, target)
     sample = _Sample(correct, labelled, unlabelled)
     ignored = np.zeros(len(correct) + 1)
     weights = ignored
@@ -142,7 +141,7 @@ class _Sample(NamedTuple):
 def _check(count: int, confidence_level: float, target: str) -> None:
     if count < 2:
         raise InputError(
-            f"There is {count} label; an interval needs at least 2, of rows drawn at random. Label more rows "
+            f"An interval needs at least 2 labels, of rows drawn at random; got {count}. Label more rows "
             "(about 100 give a usable interval)."
         )
     if not isinstance(confidence_level, Real) or not 0.0 < confidence_level < 1.0:

@@ -198,8 +198,9 @@ def test_predictions_that_say_nothing_are_left_aside() -> None:
 @pytest.mark.parametrize(
     ("labels", "labelled", "unlabelled", "options", "message"),
     [
-        ([1], [0.5], [0.5], {}, "There is 1 label; an interval needs at least 2, of rows drawn at random. Label more"),
-        ([], [], [0.5], {}, "'labels' must be a column of 0 and 1 with at least one row"),
+        ([1], [0.5], [0.5], {}, "needs at least 2 labels, of rows drawn at random; got 1. Label more rows"),
+        ([], [], [0.5], {}, "needs at least 2 labels, of rows drawn at random; got 0. Label more rows"),
+        (["yes", "no"], [0.5, 0.5], [0.5], {}, "'labels' must be a column of 0 and 1; got"),
         ([1, 0], [0.5], [0.5], {}, "There are 2 labels and 1 predictions_labelled"),
         ([1, 0.5], [0.5, 0.5], [0.5], {}, r"'labels\[1\]' must be 0 or 1; got 0.5."),
         ([1, 0], [0.5, 1.5], [0.5], {}, r"'predictions_labelled\[1\]' must be between 0 and 1; got 1.5."),
