@@ -14,7 +14,9 @@ Its interval is meant to cover one of two means:
   the same labels, which makes it too short, the more so the smaller n.
 
 Both need rows to label that were drawn at random from all rows. Of 2,385 rows, 77.5 % correct, with 119 labels and a
-simulated judge of accuracy .936, 95 % intervals cover the mean of the rows in this share of 20,000 draws: "rows" 95.5 % (mean width .081), "population" 95.5 % (.083), the labels alone 95.5 % (.148).
+simulated judge of accuracy .936, 95 % intervals cover the mean of the rows in this share of 20,000 draws: "rows"
+95.5 % (mean width .081), "population" 95.5 % (.083), the labels alone 95.5 % (.148). With 50 labels (4,000 draws) they
+cover 96, 93 and 94 %; with 300, 95, 98 and 95 %; with 50 labels of rows of which 92 % are correct, 93, 86 and 91 %.
 """
 
 from __future__ import annotations
