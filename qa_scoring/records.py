@@ -338,8 +338,8 @@ def read_questions(questions: object, references: object, ids: Sequence[str]) ->
                 f"{_where(side, row, ids)}: the question must be a string; got {shorten(text)} ({type(text).__name__})."
             )
     if not _is_unicode(text for text in found if text is not None):
-        row = next(row for row, text in enumerate(found) if text is not None and not _is_unicode([text]))
-        raise _broken_unicode(_where(side, row, ids), found[row])
+        row, broken = next((row, text) for row, text in enumerate(found) if text and not _is_unicode([text]))
+        raise _broken_unicode(_where(side, row, ids), broken)
     return found
 
 

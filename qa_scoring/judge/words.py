@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from collections import Counter
@@ -215,7 +216,7 @@ def _follows(words: list[str], place: int) -> bool:
 
 def _quantities(words: tuple[str, ...]) -> list[Quantity]:
     found: list[Quantity] = []
-    for number, unit in zip(words, words[1:], strict=False):
+    for number, unit in itertools.pairwise(words):
         if _is_number(number) and unit in _UNITS:
             dimension, factor, offset = _UNITS[unit]
             value = float(number) * factor + offset

@@ -43,6 +43,7 @@ def load_embedded(
     import torch
     from safetensors import SafetensorError, safe_open
 
+    from qa_scoring.encoders.reading import TextReader
     from qa_scoring.similarity.interaction import (  # imports torch
         FEATURES_PER_LAYER,
         Head,
@@ -68,7 +69,7 @@ def load_embedded(
     encoder, tokenizer = load_encoder(where)
     check_usable(str(where), encoder, tokenizer, max_length)
     encoder = encoder.to(device=device, dtype=getattr(torch, dtype))
-    reader = PairReader(encoder, tokenizer, max_length=max_length or longest, batch_size=batch_size)
+    reader = PairReader(TextReader(encoder, tokenizer, max_length=max_length or longest, batch_size=batch_size))
     if (reader.size, encoder.config.hidden_size) != (size, dimensions):
         raise InputError(
             f"{path} is for {size} figures of a pair and {dimensions} dimensions; {where} gives {reader.size} and "

@@ -8,7 +8,7 @@ the space in which tokens are matched is learnt, too.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -16,42 +16,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from qa_scoring.encoders.batching import token_batches
+from qa_scoring.encoders.reading import TextReader, TextStates, Tokens, pad
 from qa_scoring.encoders.scorers import Keep, Pair, Progress, Scores, keep_nothing
 from qa_scoring.signature import Value
 from qa_scoring.similarity.strings import StringFeatures, string_features
 
 FEATURES_PER_LAYER = 5
-_PAIRS_AT_ONCE = 1024
-_TOKENS_AT_ONCE = 32_768  # whose states of all layers are kept: about 350 MB for seven layers of 384 dimensions
 _NEVER = -1e4
 _LARGEST_DEVIATION = 6.0  # standard deviations: one odd feature does not decide a score
-
-
-class TextStates(NamedTuple):
-    """What the encoder makes of a text.
-
-    Args:
-        tokens: Shape (layers, tokens, dimensions), of length 1: the text's own tokens, in the embeddings and in the
-            output of every layer.
-        mean: Shape (layers, dimensions), of length 1: the mean over all tokens, [CLS] and [SEP] included.
-        truncated: Whether the text was cut.
-    """
-
-    tokens: Tensor
-    mean: Tensor
-    truncated: bool
-
-
-class Tokens(NamedTuple):
-    """The tokens of n texts.
-
-    Args:
-        values: Shape (layers, n, tokens, dimensions), padded.
-        own: Shape (n, tokens), which of them are there.
-    """
-
-    values: Tensor
-    own: Tensor
 
 
 class Reading(NamedTuple):
@@ -74,19 +46,12 @@ class PairReader:
     """Describes pairs of texts by what their tokens, read by an encoder, have in common.
 
     Args:
-        encoder: A transformers encoder, in evaluation mode.
-        tokenizer: Its fast tokenizer.
-        max_length: Longest text, in tokens.
-        batch_size: Texts and pairs per batch; None fills batches by tokens.
+        texts: Reads the texts.
     """
 
-    def __init__(self, encoder: Any, tokenizer: Any, *, max_length: int, batch_size: int | None = None) -> None:
-        self._encoder = encoder
-        self._tokenizer = tokenizer
-        self._batch_size = batch_size
-        self.max_length = max_length
-        self.dtype = str(encoder.dtype).removeprefix("torch.")
-        self.size = FEATURES_PER_LAYER * (encoder.config.num_hidden_layers + 1) + len(StringFeatures._fields)
+    def __init__(self, texts: TextReader) -> None:
+        self.texts = texts
+        self.size = FEATURES_PER_LAYER * texts.layers + len(StringFeatures._fields)
 
     def read(self, pairs: Sequence[Pair], progress: Progress) -> Iterator[Reading]:
         """Describe pairs; every distinct text of about a thousand pairs is encoded once.
@@ -100,10 +65,10 @@ class PairReader:
             F1, the larger and the smaller of precision and recall, and the cosine of the worst matched token; then
             the string features.
         """
-        for rows in progress(list(self._parts(pairs))):
-            states = self.encode(sorted({text for row in rows for text in pairs[row]}))
+        for rows in progress(list(self.texts.parts(pairs))):
+            states = self.texts.encode(sorted({text for row in rows for text in pairs[row]}))
             lengths = [sum(states[text].tokens.shape[1] for text in pairs[row]) for row in rows]
-            for places in token_batches(lengths, self._batch_size, device=self._encoder.device.type):
+            for places in token_batches(lengths, self.texts.batch_size, device=self.texts.device):
                 batch = [rows[place] for place in places]
                 chosen = [pairs[row] for row in batch]
                 first, second = ([states[pair[side]] for pair in chosen] for side in (0, 1))
@@ -112,48 +77,6 @@ class PairReader:
                     vectors = [torch.stack([text.mean for text in side], dim=1) for side in (first, second)]
                     matched = match(pad(first), pad(second), *vectors)
                 yield Reading(batch, torch.cat([matched.cpu(), strings], dim=1), first, second)
-
-    def encode(self, texts: Sequence[str]) -> dict[str, TextStates]:
-        """Encode distinct texts.
-
-        Args:
-            texts: The texts.
-
-        Returns:
-            Their states.
-        """
-        encoded = self._tokenizer(list(texts), truncation=True, max_length=self.max_length)
-        cut = [bool(encoding.overflowing) for encoding in encoded.encodings]
-        lengths = [len(ids) for ids in encoded["input_ids"]]
-        states: dict[str, TextStates] = {}
-        for rows in token_batches(lengths, self._batch_size, device=self._encoder.device.type):
-            batch = self._tokenizer.pad(
-                {name: [encoded[name][row] for row in rows] for name in encoded}, return_tensors="pt"
-            ).to(self._encoder.device)
-            with torch.inference_mode():
-                layers = torch.stack(self._encoder(**batch, output_hidden_states=True).hidden_states).float()
-            for place, row in enumerate(rows):
-                own = layers[:, place, : lengths[row]]
-                # a text of control characters only has no tokens of its own: its [SEP] stands for it
-                tokens = own[:, 1:-1] if lengths[row] > 2 else own[:, 1:]
-                states[texts[row]] = TextStates(
-                    functional.normalize(tokens, dim=-1), functional.normalize(own.mean(1), dim=-1), cut[row]
-                )
-        return states
-
-    def _parts(self, pairs: Sequence[Pair]) -> Iterator[list[int]]:
-        """Yield the rows in parts whose states fit into memory."""
-        part: list[int] = []
-        tokens = 0
-        for row, pair in enumerate(pairs):
-            longest = sum(min(self.max_length, len(text.encode()) + 2) for text in pair)
-            if part and (len(part) == _PAIRS_AT_ONCE or tokens + longest > _TOKENS_AT_ONCE):
-                yield part
-                part, tokens = [], 0
-            part.append(row)
-            tokens += longest
-        if part:
-            yield part
 
 
 class Head(nn.Module):
@@ -242,9 +165,9 @@ class InteractionScorer:
         self.facts: Mapping[str, Value] = {
             "scorer": "cross-encoder",
             **facts,
-            "dtype": reader.dtype,
+            "dtype": reader.texts.dtype,
             "activation": "sigmoid",
-            "max_length": reader.max_length,
+            "max_length": reader.texts.max_length,
         }
 
     def score(self, pairs: Sequence[Pair], progress: Progress, keep: Keep = keep_nothing) -> Scores:
@@ -301,20 +224,3 @@ def match(
         torch.minimum(worst, other_worst),
     ]
     return torch.stack(columns, dim=-1).transpose(0, 1).flatten(1)
-
-
-def pad(texts: Sequence[TextStates], layers: Sequence[int] | None = None) -> Tokens:
-    """Put the tokens of texts into one tensor.
-
-    Args:
-        texts: The texts.
-        layers: Which layers; None for all.
-
-    Returns:
-        The tokens, padded to the longest.
-    """
-    chosen = [text.tokens if layers is None else text.tokens[layers] for text in texts]
-    values = nn.utils.rnn.pad_sequence([tokens.transpose(0, 1) for tokens in chosen], batch_first=True)
-    lengths = torch.tensor([tokens.shape[1] for tokens in chosen], device=values.device)
-    own = torch.arange(values.shape[1], device=values.device)[None] < lengths[:, None]
-    return Tokens(values.permute(2, 0, 1, 3), own)

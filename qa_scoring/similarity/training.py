@@ -22,11 +22,12 @@ from torch import Tensor, nn
 
 from qa_scoring.encoders.base_model import BASE_MODEL, SHA256, base_model_folder, load_encoder, weights_digest
 from qa_scoring.encoders.devices import choose_device
+from qa_scoring.encoders.reading import TextReader, TextStates, Tokens, pad
 from qa_scoring.encoders.scorers import Progress, no_progress
 from qa_scoring.errors import InputError, parameter_error
 from qa_scoring.extras import distribution_version
 from qa_scoring.similarity.embedded import HEAD
-from qa_scoring.similarity.interaction import Head, PairReader, TextStates, Tokens, pad
+from qa_scoring.similarity.interaction import Head, PairReader
 from qa_scoring.similarity.training_config import TrainingConfig, config_facts, config_text
 from qa_scoring.similarity.training_pairs import Nearest, TrainingPair, build_pairs, count_origins
 
@@ -161,13 +162,13 @@ def train(
     positions = encoder.config.max_position_embeddings
     if config.max_length > positions:
         raise parameter_error("max_length", f"at most {positions} for {folder}", config.max_length)
-    reader = PairReader(encoder.to(target), tokenizer, max_length=config.max_length)
+    reader = PairReader(TextReader(encoder.to(target), tokenizer, max_length=config.max_length))
     sets = build_pairs(
         config.sources,
         data,
         seed=config.seed,
         holdout=config.holdout,
-        nearest=lambda texts: nearest_texts(reader, texts, progress),
+        nearest=lambda texts: nearest_texts(reader.texts, texts, progress),
     )
     layers = encoder.config.num_hidden_layers
     if any(layer > layers for layer in config.layers):
@@ -255,7 +256,7 @@ def train(
     return result
 
 
-def nearest_texts(reader: PairReader, texts: Sequence[str], progress: Progress = no_progress) -> Nearest:
+def nearest_texts(reader: TextReader, texts: Sequence[str], progress: Progress = no_progress) -> Nearest:
     """Find, for every text, those that mean nearly the same.
 
     Args:

@@ -12,8 +12,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qa_scoring.encoders.reading import TextReader, TextStates, pad
 from qa_scoring.encoders.scorers import no_progress, score_distinct
-from qa_scoring.similarity.interaction import Head, InteractionScorer, PairReader, TextStates, pad
+from qa_scoring.similarity.interaction import Head, InteractionScorer, PairReader
 from qa_scoring.similarity.strings import string_features
 from tests.similarity.conftest import MAX_LENGTH, bert_config, save_tokenizer
 
@@ -62,7 +63,7 @@ def make_head(size: int, *, moved: bool = True) -> Head:
 
 
 def scorer(encoder: Any, tokenizer: Any, **options: Any) -> InteractionScorer:
-    reader = PairReader(encoder, tokenizer, max_length=MAX_LENGTH, **options)
+    reader = PairReader(TextReader(encoder, tokenizer, max_length=MAX_LENGTH, **options))
     return InteractionScorer(reader, make_head(reader.size), facts={"model": "tiny"})
 
 
@@ -85,8 +86,8 @@ def by_hand(first: TextStates, second: TextStates, layers: Sequence[int]) -> lis
 
 
 def test_matching_equals_plain_loops(encoder: Any, tokenizer: Any) -> None:
-    reader = PairReader(encoder, tokenizer, max_length=MAX_LENGTH)
-    states = reader.encode(TEXTS)
+    reader = PairReader(TextReader(encoder, tokenizer, max_length=MAX_LENGTH))
+    states = reader.texts.encode(TEXTS)
     assert [states[text].truncated for text in TEXTS] == [False] * 10 + [True]
     seen = 0
     for rows, features, first, second in reader.read(PAIRS, no_progress):
@@ -98,8 +99,8 @@ def test_matching_equals_plain_loops(encoder: Any, tokenizer: Any) -> None:
 
 
 def test_states_are_the_encoders(encoder: Any, tokenizer: Any) -> None:
-    reader = PairReader(encoder, tokenizer, max_length=MAX_LENGTH)
-    for text, states in reader.encode(TEXTS[:7]).items():
+    reader = PairReader(TextReader(encoder, tokenizer, max_length=MAX_LENGTH))
+    for text, states in reader.texts.encode(TEXTS[:7]).items():
         with torch.inference_mode():
             layers = encoder(**tokenizer(text, return_tensors="pt"), output_hidden_states=True).hidden_states
         for layer, hidden in enumerate(layers):
@@ -110,7 +111,7 @@ def test_states_are_the_encoders(encoder: Any, tokenizer: Any) -> None:
 
 
 def test_a_learnt_space_starts_as_it_is(encoder: Any, tokenizer: Any) -> None:
-    reader = PairReader(encoder, tokenizer, max_length=MAX_LENGTH)
+    reader = PairReader(TextReader(encoder, tokenizer, max_length=MAX_LENGTH))
     head = make_head(reader.size, moved=False)
     for _, features, first, second in reader.read(PAIRS[:20], no_progress):
         with torch.inference_mode():
@@ -141,9 +142,9 @@ def test_the_order_of_the_two_texts_does_not_matter(encoder: Any, tokenizer: Any
 
 def test_parts_are_bounded_by_tokens(encoder: Any, tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = score_distinct(scorer(encoder, tokenizer), PAIRS).scores
-    monkeypatch.setattr("qa_scoring.similarity.interaction._TOKENS_AT_ONCE", 100)
-    reader = PairReader(encoder, tokenizer, max_length=MAX_LENGTH)
-    parts = list(reader._parts(PAIRS))
+    monkeypatch.setattr("qa_scoring.encoders.reading._TOKENS_AT_ONCE", 100)
+    reader = PairReader(TextReader(encoder, tokenizer, max_length=MAX_LENGTH))
+    parts = list(reader.texts.parts(PAIRS))
     assert [row for part in parts for row in part] == list(range(len(PAIRS)))
     assert len(parts) > 20
     assert score_distinct(scorer(encoder, tokenizer), PAIRS).scores == pytest.approx(whole, abs=1e-5)

@@ -15,10 +15,10 @@ from click.testing import CliRunner, Result
 
 from qa_scoring.cli.similarity import command
 from qa_scoring.encoders.base_model import WEIGHTS, load_encoder
+from qa_scoring.encoders.reading import TextReader
 from qa_scoring.encoders.scorers import score_distinct
 from qa_scoring.errors import InputError
 from qa_scoring.similarity.embedded import load_embedded
-from qa_scoring.similarity.interaction import PairReader
 from qa_scoring.similarity.training import nearest_texts, train
 from qa_scoring.similarity.training_config import read_config
 from tests.similarity_training.conftest import PAIRS
@@ -126,7 +126,7 @@ def test_scores_are_on_the_scale_of_the_kind_asked_for(
 
 
 def test_near_references_are_found(tiny_base: Path) -> None:
-    reader = PairReader(*load_encoder(tiny_base), max_length=32)
+    reader = TextReader(*load_encoder(tiny_base), max_length=32)
     texts = sorted({text for pair in TEXTS for text in pair})
     found = nearest_texts(reader, texts)
     vectors = {text: states.mean[-1] for text, states in reader.encode(texts).items()}
