@@ -8,7 +8,7 @@ other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from qa_scoring.encoders.scorers import Texts
 
