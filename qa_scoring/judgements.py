@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
+import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -223,7 +223,7 @@ def _check_fields(row: dict[str, Any], wanted: dict[str, type], where: str) -> N
 def _score(value: object, where: str) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= sys.float_info.max:
         raise InputError(f"{where}, score: expected a finite number or null; got {shorten(value)}.")
     return float(value)
 

@@ -167,9 +167,7 @@ def _from_judged_answers(source: JudgedAnswers, path: Path, seed: int) -> Source
     answers: list[_Answer] = []
     for number, row in enumerate(read_judged_answers(path)):
         if not row.question.strip():
-            raise InputError(
-                f"{path}, row {number}, question: expected a text that is not blank; got {row.question!r}."
-            )
+            raise InputError(f"{path}, row {number}: expected a question that is not blank; got {row.question!r}.")
         references = _chosen_references(source, row.references, row.answer, rng)
         answers.append((row.question, references, row.answer, row.correct))
     return _paired(answers, source)
