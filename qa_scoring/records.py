@@ -296,6 +296,53 @@ def read_references(references: object) -> ReferenceColumns:
     return ReferenceColumns(ids, _read_answers(_read_field(rows, "answers", "references", ids), ids))
 
 
+def read_questions(questions: object, references: object, ids: Sequence[str]) -> list[str | None]:
+    """Validate questions, or take them from the references.
+
+    Args:
+        questions: n strings, or a mapping from id to string; None takes ``question`` of every reference record.
+        references: The n references, in a form that ``read_references`` takes.
+        ids: n ids of the references.
+
+    Returns:
+        n questions; None where a reference has none.
+
+    Raises:
+        InputError: A question is not a string, their number is wrong, or an id has none.
+
+    Example:
+        >>> read_questions(None, [{"id": "q1", "question": "Who?", "answers": ["Curie"]}], ["q1"])
+        ['Who?']
+    """
+    if questions is None:
+        if isinstance(references, Mapping):
+            rows = list(squad_questions(references)) if "data" in references else list(references.values())
+        else:
+            rows = list(cast(Iterable[Any], references))
+        found = [row.get("question") if isinstance(row, Mapping) else None for row in rows]
+    elif isinstance(questions, Mapping):
+        lacking = [key for key in ids if key not in questions]
+        if lacking:
+            raise InputError(
+                f"{len(lacking)} ids of the references have no question ({first_few(lacking, len(lacking))})."
+            )
+        found = [questions[key] for key in ids]
+    else:
+        found = _as_list(questions, "questions")
+        if len(found) != len(ids):
+            raise InputError(f"There are {len(found)} questions and {len(ids)} references; give one per reference.")
+    side = "references" if questions is None else "questions"
+    for row, text in enumerate(found):
+        if not isinstance(text, str) and not (text is None and questions is None):
+            raise InputError(
+                f"{_where(side, row, ids)}: the question must be a string; got {shorten(text)} ({type(text).__name__})."
+            )
+    if not _is_unicode(text for text in found if text is not None):
+        row = next(row for row, text in enumerate(found) if text is not None and not _is_unicode([text]))
+        raise _broken_unicode(_where(side, row, ids), found[row])
+    return found
+
+
 def _is_answers_dict(row: Mapping[str, object]) -> bool:
     return "text" in row and "answers" not in row
 

@@ -1,7 +1,8 @@
-"""Plots of rows with no-answer values, drawn without a display and without pyplot's global state."""
+"""Plots of no-answer values and of calibration, drawn without a display and without pyplot's global state."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from qa_scoring.multilingual_squad import precision_recall_curves
 from qa_scoring.overlap.precision_recall import PrecisionRecallCurve
 from qa_scoring.overlap.scoring import FloatArray
 from qa_scoring.rows import Rows
+from qa_scoring.statistics.calibration import ReliabilityBin, expected_calibration_error
 
 _TITLES = {
     "exact": "Precision-recall: exact match",
@@ -66,6 +68,64 @@ def no_answer_histogram(values: FloatArray, title: str) -> Figure:
     return figure
 
 
+def reliability_figure(bins: Sequence[ReliabilityBin], title: str) -> Figure:
+    """Draw a reliability diagram: how often rows are correct against how sure they are, and how many there are.
+
+    Args:
+        bins: Of ``reliability_bins``, with at least one row.
+        title: The title; number of rows and expected calibration error are added.
+
+    Returns:
+        The figure: above, the share correct of each bin at its mean probability, with the gap to the diagonal of
+        perfect calibration; below, the rows of each bin.
+
+    Raises:
+        InputError: The bins hold no row.
+    """
+    error = expected_calibration_error(bins)
+    figure = Figure(figsize=(6, 6), layout="constrained")
+    diagram, histogram = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
+    filled = [(part.mean_probability, part.share_correct) for part in bins if part.total]
+    means, shares = np.array(filled, dtype=np.float64).T
+    diagram.plot([0.0, 1.0], [0.0, 1.0], color="gray", linestyle="--", label="perfect calibration")
+    diagram.vlines(means, means, shares, color="tab:red", alpha=0.5, linewidth=3, label="gap")
+    diagram.plot(means, shares, color="tab:blue", marker="o", label="share correct")
+    diagram.set(ylabel="Share correct", xlim=(0.0, 1.0), ylim=(-0.02, 1.05))
+    diagram.legend(loc="upper left")
+    total = sum(part.total for part in bins)
+    diagram.set_title(f"{title}\n{total} rows, expected calibration error {100.0 * error:.2f} %")
+    bars = histogram.bar(
+        [part.low for part in bins],
+        [part.total for part in bins],
+        width=[part.high - part.low for part in bins],
+        align="edge",
+        color="tab:blue",
+        edgecolor="white",
+    )
+    histogram.bar_label(bars, fontsize=max(4, min(8, 120 // len(bins))))
+    histogram.set(xlabel="Probability", ylabel="Rows")
+    histogram.margins(y=0.2)
+    return figure
+
+
+def save_reliability_diagram(bins: Sequence[ReliabilityBin], path: str | Path, title: str) -> Path:
+    """Write a reliability diagram.
+
+    Args:
+        bins: Of ``reliability_bins``, with at least one row.
+        path: The file, such as ``reliability.png``; its ending says the format, its folder is made if need be.
+        title: As in ``reliability_figure``.
+
+    Returns:
+        The file written.
+
+    Raises:
+        InputError: The bins hold no row, or the file cannot be written.
+    """
+    path = Path(path)
+    return _save({path.name: reliability_figure(bins, title)}, path.parent)[0]
+
+
 def save_plots(rows: Rows, folder: str | Path) -> list[Path]:
     """Write the plots of the official SQuAD 2.0 script, under its file names.
 
@@ -92,11 +152,16 @@ def save_plots(rows: Rows, folder: str | Path) -> list[Path]:
     ):
         if members.any():
             figures[f"na_prob_hist_{name}.png"] = no_answer_histogram(rows.no_answer[members], title)
-    folder = Path(folder)
+    return _save(figures, Path(folder))
+
+
+def _save(figures: Mapping[str, Figure], folder: Path) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, figure in figures.items():
             figure.savefig(folder / name, dpi=120)
     except OSError as error:
         raise InputError(f"The plots cannot be written to {folder}: {error.strerror or error}.") from error
+    except ValueError as error:  # an ending that matplotlib does not know
+        raise InputError(f"The plots cannot be written to {folder}: {error}.") from error
     return [folder / name for name in figures]
