@@ -153,20 +153,22 @@ def checked(kind: type[Any], table: Mapping[str, Any], where: str) -> dict[str, 
     return values
 
 
-def refuse_measuring_data(path: str, where: str) -> None:
+def refuse_measuring_data(path: str, where: str, *, watching: bool = False) -> None:
     """Refuse a path of data that models are measured on.
 
     Args:
         path: Relative to the data folder.
         where: Names the key in the error.
+        watching: Whether the data only watches a run, which data with ``dev`` in the name may.
 
     Raises:
         InputError: A folder is called ``sas``, or a name has the word ``dev`` or ``test``.
     """
+    refused = ("test",) if watching else ("dev", "test")
     parts = PurePosixPath(path).parts
     words = {word for part in parts for word in re.split(r"[^a-z0-9]+", part.lower())}
-    if "sas" in parts[:-1] or words & {"dev", "test"}:
+    if "sas" in parts[:-1] or words & set(refused):
         raise InputError(
-            f"{where}: {path!r} is for measuring, not for training; expected no folder 'sas' and no 'dev' or 'test' in "
-            f"the name."
+            f"{where}: {path!r} is for measuring, not for training; expected no folder 'sas' and no "
+            f"{' or '.join(map(repr, refused))} in the name."
         )

@@ -145,6 +145,33 @@ def read_table(path: str) -> list[Row]:
     return [dict(row) for row in _check_rows(content, path)]
 
 
+def read_unquoted_tsv(path: str) -> list[Row]:
+    """Read tab-separated values as they stand: a quotation mark is a character of the text, and a line is a row.
+
+    Args:
+        path: A file with a header, or ``-`` for standard input.
+
+    Returns:
+        One dict per row; lines without any character are left out.
+
+    Raises:
+        InputError: The file cannot be read, or a line has more or fewer columns than the header.
+    """
+    lines = _decode(_read_bytes(path), path).replace("\r\n", "\n").split("\n")
+    names = lines[0].split("\t")
+    rows = []
+    for number, line in enumerate(lines[1:], start=2):
+        if line:
+            cells = line.split("\t")
+            if len(cells) != len(names):
+                raise InputError(
+                    f"{_name(path)}, line {number}: expected {len(names)} columns ({', '.join(names)}); "
+                    f"got {len(cells)}."
+                )
+            rows.append(dict(zip(names, cells, strict=True)))
+    return rows
+
+
 def text_column(rows: list[Row], name: str, option: str) -> list[str]:
     """Take a column of strings.
 
@@ -226,12 +253,7 @@ def _read(path: str) -> Any:
         raise InputError(f"{_name(path)} is empty.")
     if suffix == ".parquet" or content.startswith(b"PAR1"):
         return _parse_parquet(content, path)
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{_name(path)} is not UTF-8 (byte {error.start}: 0x{content[error.start]:02x}). Save it as UTF-8."
-        ) from None
+    text = _decode(content, path)
     if suffix in (".csv", ".tsv"):
         return _parse_csv(text, path, "\t" if suffix == ".tsv" else ",")
     if suffix in (".jsonl", ".ndjson"):
@@ -239,6 +261,15 @@ def _read(path: str) -> Any:
     if suffix == ".json" or text.lstrip()[0] in "{[":
         return _parse_json(text, path)
     return _parse_csv(text, path, ",")
+
+
+def _decode(content: bytes, path: str) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{_name(path)} is not UTF-8 (byte {error.start}: 0x{content[error.start]:02x}). Save it as UTF-8."
+        ) from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

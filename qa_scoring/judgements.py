@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +31,28 @@ class JudgedAnswer(NamedTuple):
     correct: bool
     system: str = ""
     group: str = ""
+
+
+class SystemAnswer(NamedTuple):
+    """An answer of a system that people may have judged.
+
+    Args:
+        question: The question; blank if the file does not say.
+        references: The references; none for an unanswerable question.
+        answer: The system's answer; blank for none.
+        correct: The verdict of people; None if there is none.
+        system: Which system; blank if the file does not say.
+        group: The ``kind`` or ``source`` of the row; blank if the file does not say.
+        score: The system's own score of the answer, higher for what it would rather say; None if the file has none.
+    """
+
+    question: str
+    references: tuple[str, ...]
+    answer: str
+    correct: bool | None
+    system: str = ""
+    group: str = ""
+    score: float | None = None
 
 
 class StudentAnswer(NamedTuple):
@@ -70,30 +93,10 @@ def read_judged_answers(path: Path) -> Iterator[JudgedAnswer]:
         >>> next(read_judged_answers(path)).correct
         True
     """
-    wanted = {"question": str, "references": list, "answer": str, "correct": bool}
-    found = False
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8: {error.reason} at byte {error.start}.") from None
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        where = f"{path}, line {number}"
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise InputError(f"{where} is not valid JSON: {error.msg}, column {error.colno}.") from None
-        if not isinstance(row, dict):
-            raise InputError(f"{where}: expected a record (JSON object); got {shorten(row)}.")
-        for name, kind in wanted.items():
-            if not isinstance(row.get(name), kind):
-                raise InputError(f"{where}, {name}: expected a {kind.__name__}; got {shorten(row.get(name))}.")
-        if not row["references"] or not all(isinstance(text, str) for text in row["references"]):
-            raise InputError(f"{where}, references: expected strings; got {shorten(row['references'])}.")
-        found = True
+    for where, row in _rows(path, "judged answers"):
+        _check_fields(row, {"question": str, "references": list, "answer": str, "correct": bool}, where)
+        if not row["references"]:
+            raise InputError(f"{where}, references: expected strings; got [].")
         yield JudgedAnswer(
             row["question"],
             tuple(row["references"]),
@@ -102,8 +105,42 @@ def read_judged_answers(path: Path) -> Iterator[JudgedAnswer]:
             _name(row, "system", where),
             _name(row, "kind", where) or _name(row, "source", where),
         )
-    if not found:
-        raise InputError(f"{path} holds no rows; expected judged answers, one JSON object a line.")
+
+
+def read_system_answers(path: Path) -> Iterator[SystemAnswer]:
+    r"""Read answers of systems, judged by people or not yet.
+
+    Args:
+        path: JSON Lines with ``references`` and ``answer``, and, where they are known, ``question``, ``correct`` (true,
+            false, or null for no verdict), ``system``, ``score`` (a number or null), and ``kind`` or ``source``.
+
+    Yields:
+        The answers.
+
+    Raises:
+        InputError: The file is not there, holds no rows, or a row is not such a record.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "systems.jsonl"
+        >>> _ = path.write_text('{"system": "a", "references": ["Curie"], "answer": "Marie Curie", "score": 0.5}\n')
+        >>> next(read_system_answers(path)).correct is None
+        True
+    """
+    for where, row in _rows(path, "answers of systems"):
+        _check_fields(row, {"references": list, "answer": str}, where)
+        correct = row.get("correct")
+        if not isinstance(correct, bool | None):
+            raise InputError(f"{where}, correct: expected true, false or null; got {shorten(correct)}.")
+        yield SystemAnswer(
+            _name(row, "question", where),
+            tuple(row["references"]),
+            row["answer"],
+            correct,
+            _name(row, "system", where),
+            _name(row, "kind", where) or _name(row, "source", where),
+            _score(row.get("score"), where),
+        )
 
 
 def read_student_answers(path: Path) -> Iterator[StudentAnswer]:
@@ -148,6 +185,47 @@ def read_student_answers(path: Path) -> Iterator[StudentAnswer]:
                     reference = references.get(item.get("answerMatch")) or next(iter(references.values()))
                     identity = question.get("id") or name
                     yield StudentAnswer(identity, text, reference.strip(), item.text.strip(), item.get("accuracy"))
+
+
+def _rows(path: Path, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the records of a JSON Lines file, and where each stands."""
+    found = False
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8: {error.reason} at byte {error.start}.") from None
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise InputError(f"{where} is not valid JSON: {error.msg}, column {error.colno}.") from None
+        if not isinstance(row, dict):
+            raise InputError(f"{where}: expected a record (JSON object); got {shorten(row)}.")
+        found = True
+        yield where, row
+    if not found:
+        raise InputError(f"{path} holds no rows; expected {what}, one JSON object a line.")
+
+
+def _check_fields(row: dict[str, Any], wanted: dict[str, type], where: str) -> None:
+    for name, kind in wanted.items():
+        if not isinstance(row.get(name), kind):
+            raise InputError(f"{where}, {name}: expected a {kind.__name__}; got {shorten(row.get(name))}.")
+    if not all(isinstance(text, str) for text in row["references"]):
+        raise InputError(f"{where}, references: expected strings; got {shorten(row['references'])}.")
+
+
+def _score(value: object, where: str) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= sys.float_info.max:
+        raise InputError(f"{where}, score: expected a finite number or null; got {shorten(value)}.")
+    return float(value)
 
 
 def _name(row: dict[str, Any], key: str, where: str) -> str:
