@@ -16,8 +16,6 @@ from qa_scoring.judgements import read_judged_answers
 from tests.conftest import data_path
 
 SELECTION = "question,answer,label\nWho?,a,1\nWho?,b,1\nWho?,c,1\nWho?,d,0\n"
-    f"Who?,{text},{label}\n" for text, label in zip("abcd", "1110", strict=True)
-)
 
 
 def run(*arguments: object) -> Result:
