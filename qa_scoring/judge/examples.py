@@ -126,7 +126,7 @@ def read_source(source: Source, path: Path, seed: int = 0) -> SourceExamples:
         seed: Seed of what is drawn.
 
     Returns:
-        The examples in the order of the file, and what it holds.
+        The examples, in an order that the file and the seed fix, and what the file holds.
 
     Raises:
         InputError: The file is not there, or not what it must be.
