@@ -13,7 +13,7 @@ import click
 from qa_scoring import __version__
 from qa_scoring.errors import QAScoringError
 
-_COMMANDS = ("score", "squad2", "plot", "agreement", "similarity", "languages", "demo")
+_COMMANDS = ("score", "squad2", "plot", "agreement", "similarity", "judge", "languages", "demo")
 
 
 class BadInput(click.ClickException):

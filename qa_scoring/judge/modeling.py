@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,8 @@ class JudgeModel(PreTrainedModel):  # type: ignore[no-untyped-call]
         self.dropout = nn.Dropout(config.dropout)
         self.classifier = nn.Linear(base.hidden_size * len(config.pairs), 1)
         self.post_init()  # type: ignore[no-untyped-call]
+        for peer in self.peers:
+            _start_as_identity(peer)
         self._adapted = _add_adapters(self.encoders[0], config) if config.encoders == "adapters" else []
 
     @classmethod
@@ -125,15 +127,8 @@ class JudgeModel(PreTrainedModel):  # type: ignore[no-untyped-call]
         """Return the encoder of a pair, with its adapter at work."""
         for layer in self._adapted:
             layer.set_adapter(_adapter_name(pair))
-        for layer in self._adapted:  # which set_adapter ends for all adapters but one
-            for part in (layer.lora_A, layer.lora_B):
-                part.requires_grad_(True)
+        _train_all_adapters(self._adapted)
         return self.encoders[number if self.config.encoders == "own" else 0]
-
-    def _init_weights(self, module: nn.Module) -> None:
-        super()._init_weights(module)  # type: ignore[no-untyped-call]
-        if isinstance(module, PeerDecoder):
-            module.start_as_identity()
 
 
 class PeerDecoder(nn.Module):
@@ -167,11 +162,12 @@ class PeerDecoder(nn.Module):
         assert isinstance(read, Tensor)
         return read
 
-    def start_as_identity(self) -> None:
-        """Make the layer add nothing."""
-        for part in (self.layer.self_attn.out_proj, self.layer.multihead_attn.out_proj, self.layer.linear2):
-            nn.init.zeros_(part.weight)
-            nn.init.zeros_(part.bias)
+
+def _start_as_identity(peer: Any) -> None:
+    """Make a second pass add nothing to what it reads."""
+    for part in (peer.layer.self_attn.out_proj, peer.layer.multihead_attn.out_proj, peer.layer.linear2):
+        nn.init.zeros_(part.weight)
+        nn.init.zeros_(part.bias)
 
 
 def _new_encoder(config: Any) -> Any:
@@ -225,7 +221,16 @@ def _add_adapters(encoder: Any, config: JudgeConfig) -> list[Any]:
     for name in others:
         tuner.peft_config[name] = settings
         tuner.inject_adapter(encoder, name)
-    return [module for module in encoder.modules() if hasattr(module, "lora_A") and hasattr(module, "set_adapter")]
+    adapted = [module for module in encoder.modules() if hasattr(module, "lora_A") and hasattr(module, "set_adapter")]
+    _train_all_adapters(adapted)
+    return adapted
+
+
+def _train_all_adapters(layers: Iterable[Any]) -> None:
+    """Let every adapter learn; peft lets only the one that was set last."""
+    for layer in layers:
+        for part in (layer.lora_A, layer.lora_B):
+            part.requires_grad_(True)
 
 
 def save_judge(model: JudgeModel, tokenizer: Any, folder: str | Path) -> None:

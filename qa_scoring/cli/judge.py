@@ -1,0 +1,52 @@
+"""``qa-scoring judge``: train judges of answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from qa_scoring.cli.judge_data import data_command
+from qa_scoring.cli.progress import progress_bar
+
+
+@click.group(name="judge")
+def command() -> None:
+    """Build data for, and train, the judge of answers (AVA)."""
+
+
+command.add_command(data_command)
+
+
+@command.command(name="train")
+@click.argument("config", metavar="CONFIG.toml")
+@click.option("--data", metavar="DIR", help="Where the sources' paths start.  [default: CONFIG.toml's folder]")
+@click.option("--out", metavar="DIR", help="Where the judge goes.  [default: a folder with the name in CONFIG.toml]")
+@click.option("--device", help="cpu, cuda or mps.  [default: what is there]")
+@click.option("--resume", is_flag=True, help="Go on from the last checkpoint of a run that was interrupted.")
+@click.option("--keep-checkpoints", is_flag=True, help="Keep the Trainer's checkpoints, which hold files of torch.")
+def train_command(
+    config: str, data: str | None, out: str | None, device: str | None, resume: bool, keep_checkpoints: bool
+) -> None:
+    """Train a judge on the answers that CONFIG.toml describes.
+
+    Writes config.json, model.safetensors and the tokenizer (a linear judge: judge.json), training_log.jsonl (loss, and
+    F1 and accuracy on held-out questions) and config.toml (with all defaults).
+    """
+    from qa_scoring.judge.training_config import read_judge_config
+
+    settings = read_judge_config(config)
+    from qa_scoring.judge.training import train_judge
+
+    result = train_judge(
+        settings,
+        Path(config).parent if data is None else data,
+        settings.name if out is None else out,
+        device=device,
+        resume=resume,
+        keep_checkpoints=keep_checkpoints,
+        progress=progress_bar,
+    )
+    click.echo(f"Judge: {result.folder}")
+    click.echo(f"Log: {result.log}")
+    click.echo(f"Configuration: {result.config}")
