@@ -30,11 +30,13 @@ LAYERS = {
     "text": 1,
     "overlap": 2,
     "similarity": 2,
+    "judge": 2,
     "statistics": 2,
     "rows": 3,
     "schemes": 3,
     "multilingual_squad": 3,
     "agreement": 3,
+    "ava": 3,
     "sas": 3,
     "hf": 4,
     "report": 4,
@@ -49,6 +51,7 @@ SAME_LAYER = {
     ("agreement", "multilingual_squad"),
     ("agreement", "sas"),
     ("sas", "rows"),
+    ("ava", "rows"),
 }
 
 

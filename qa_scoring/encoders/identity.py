@@ -74,23 +74,24 @@ def _content_digest(path: Path, *_state: int) -> bytes:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).digest()
 
 
-def hub_commit(model: str, revision: str | None, *, organization: str | None) -> str | None:
+def hub_commit(model: str, revision: str | None, *, organization: str | None, file: str = "config.json") -> str | None:
     """Ask the Hub, or its cache where the Hub is not there, which commit of a model would be loaded.
 
     Args:
         model: Hub id.
         revision: Branch, tag or commit; None for the main branch.
         organization: Where sentence-transformers looks for a model without one; None if transformers loads it.
+        file: A file that the model has.
 
     Returns:
-        The commit; None if the model cannot be found.
+        The commit; None if the model, or the file in it, cannot be found.
     """
     from huggingface_hub import hf_hub_download
 
     names, cache = hub_places(model, organization)
     for name in names:
         try:
-            return Path(hf_hub_download(name, "config.json", revision=revision, cache_dir=cache)).parent.name
+            return Path(hf_hub_download(name, file, revision=revision, cache_dir=cache)).parent.name
         except (OSError, ValueError):  # no such model, revision or file, no network; or no name of a model
             continue
     return None

@@ -80,17 +80,22 @@ _UNDECIDED = (
 _OPPOSITES = (
     "increase decrease", "increases decreases", "increased decreased", "more less", "higher lower", "before after",
     "always never", "above below", "open closed", "can cannot", "is isn't", "are aren't", "was wasn't", "will won't",
-    "larger smaller", "same different", "hot cold", "left right", "north south", "east west", "first last", "with without",
-    "allowed forbidden", "positive negative", "inside outside", "true false", "won lost", "faster slower", "day night",
-    "connected disconnected", "does doesn't", "do don't", "has lacks", "warm cool", "early late", "longer shorter",
+    "larger smaller", "same different", "hot cold", "left right", "north south", "east west", "first last",
+    "with without", "allowed forbidden", "positive negative", "inside outside", "true false", "won lost", "faster slower",
+    "day night", "connected disconnected", "does doesn't", "do don't", "has lacks", "warm cool", "early late", "longer shorter",
 )  # fmt: skip
 _OPPOSITE = {one: other for pair in _OPPOSITES for one, other in (pair.split(), pair.split()[::-1])}
-_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-).split()
-_TENS = "zero ten twenty thirty forty fifty sixty seventy eighty ninety".split()
-_MONTHS = "January February March April May June July August September October November December".split()
+# fmt: off
+_ONES = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+]
+_TENS = ["zero", "ten", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_MONTHS = [
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+]
+# fmt: on
 _MONTH = "|".join(_MONTHS)
 _CONVERSIONS = (
     ("km", "miles", 0.621371), ("miles", "kilometres", 1.609344), ("metres", "feet", 3.28084), ("feet", "m", 0.3048),

@@ -154,10 +154,7 @@ def _best(first: Tokens, second: Tokens) -> tuple[Tensor, Tensor]:
 
 
 def _mean(cosines: Tensor, own: Tensor, weights: Tensor | None = None) -> Tensor:
-    if weights is None:
-        weights = own.float().expand_as(cosines)
-    else:
-        weights = weights.clamp(min=_LEAST_NOVELTY) * own
+    weights = own.float().expand_as(cosines) if weights is None else weights.clamp(min=_LEAST_NOVELTY) * own
     return (cosines * weights).sum(2) / weights.sum(2)
 
 
