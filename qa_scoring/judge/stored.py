@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -36,17 +35,18 @@ def store_decision(folder: Path, threshold: float, temperature: float, *, out: P
     file, change = _kind(folder)
     place = folder if out is None else out
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        if out is not None and out.exists():
-            raise InputError(f"{out} is there already; name a folder that is not.")
-        # beside what is replaced: os.replace does not cross file systems
-        with tempfile.TemporaryDirectory(dir=place.parent, prefix=".judge-") as name:
+        if out is not None:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            if out.exists():
+                raise InputError(f"{out} is there already; name a folder that is not.")
+        # on the file system of what is replaced, which a rename does not leave
+        with tempfile.TemporaryDirectory(dir=folder if out is None else out.parent, prefix=".judge-") as name:
             made = Path(name) / "judge"
             if out is None:
                 made.mkdir()
                 shutil.copy(folder / file, made)
                 change(made, threshold, temperature)
-                os.replace(made / file, folder / file)
+                (made / file).replace(folder / file)
             else:
                 shutil.copytree(folder, made)
                 change(made, threshold, temperature)

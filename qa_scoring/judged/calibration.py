@@ -10,7 +10,7 @@ import numpy as np
 
 from qa_scoring.ava import score_ava
 from qa_scoring.errors import InputError, parameter_error
-from qa_scoring.judge.loading import EMBEDDED_NAME, load_judge
+from qa_scoring.judge.loading import EMBEDDED_NAME
 from qa_scoring.judge.stored import store_decision
 from qa_scoring.judged.evaluation import rows_by, verdicts_of
 from qa_scoring.judged.scorers import Answers, ModelOptions
@@ -122,8 +122,7 @@ def calibrate_judge(
         model=str(place),
         **options.of_judges(),
     )
-    loading = {name: value for name, value in options.of_judges().items() if name not in ("aggregate", "progress")}
-    stored = float(load_judge(str(place), **loading).facts["temperature"])  # type: ignore[arg-type]
+    stored = float(scored.signature["temperature"] or 1.0)
     probabilities = _Probabilities(scored.rows.extra["reference_scores"], options.aggregate, stored)
     if not probabilities.rows:
         raise InputError("The judge reads none of the answers: all are empty, or have no references.")

@@ -13,7 +13,6 @@ from qa_scoring.errors import InputError, parameter_error
 from qa_scoring.judged.scorers import Answers, ModelOptions, ScoredAnswers, score_answers
 from qa_scoring.judgements import JudgedAnswer, SystemAnswer, read_judged_answers
 from qa_scoring.rows import DEFAULT_SEED, check_statistics
-from qa_scoring.signature import Signature
 from qa_scoring.statistics.classification import ClassificationFigures, classification_figures
 from qa_scoring.statistics.columns import BoolArray
 from qa_scoring.statistics.thresholds import best_threshold
@@ -38,7 +37,7 @@ class JudgeEvaluation:
     figures: ClassificationFigures
     parts: dict[str, dict[str, ClassificationFigures]]
     shuffled: float | None
-    signature: Signature
+    signature: str
 
 
 def evaluate_judges(
@@ -111,7 +110,7 @@ def evaluate_judges(
                     for part, labelled in members.items()
                 },
                 float((found.scores[len(answers) :] >= found.threshold).mean()) if moved else None,
-                found.signature,
+                str(found.signature),
             )
         )
     return evaluations

@@ -10,7 +10,6 @@ import numpy as np
 from qa_scoring.errors import InputError
 from qa_scoring.judged.evaluation import rows_by
 from qa_scoring.judged.scorers import Answers, ModelOptions, score_answers
-from qa_scoring.signature import Signature
 from qa_scoring.statistics.columns import BoolArray
 from qa_scoring.statistics.ranking import RankingFigures, ranking_figures
 from qa_scoring.statistics.systems import SystemsComparison, compare_systems
@@ -65,7 +64,7 @@ class SystemsEvaluation:
     threshold: float
     overall: SystemsTable
     groups: dict[str, SystemsTable]
-    signature: Signature
+    signature: str
 
 
 def evaluate_systems(
@@ -120,7 +119,7 @@ def evaluate_systems(
             group: systems_table([answers[row] for row in rows], judged[rows], without_correct=without_correct)
             for group, rows in groups.items()
         },
-        found.signature,
+        str(found.signature),
     )
 
 
