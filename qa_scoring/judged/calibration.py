@@ -108,6 +108,19 @@ def calibrate_judge(
         InputError: The judge is not in a local folder, the answers lack verdicts, one of the two verdicts, or what the
             rule needs, or the judge cannot be read or written.
 
+    Example:
+        >>> import tempfile
+        >>> from qa_scoring.judge.linear import LinearWeights, save_linear
+        >>> folder = tempfile.mkdtemp()
+        >>> weights = LinearWeights(weights=(1, 2, 0, 0), intercept=0, platt_a=-1, platt_b=0)
+        >>> _ = save_linear(weights, folder)
+        >>> from qa_scoring.judgements import JudgedAnswer
+        >>> texts = {"Marie Curie": True, "Marie": True, "Marie Bohr": False, "Bohr": False}
+        >>> answers = [JudgedAnswer("Who?", ("Marie Curie",), text, correct) for text, correct in texts.items()]
+        >>> calibration = calibrate_judge(folder, answers, rule="accuracy")
+        >>> calibration.before.rule_value, calibration.after.rule_value
+        (0.5, 1.0)
+
     Source:
         Guo et al. 2017, On Calibration of Modern Neural Networks, section 4.2 (temperature); Vu & Moschitti 2021, AVA,
         system-wise evaluation (threshold).

@@ -29,12 +29,14 @@ WEIGHTS = LinearWeights(weights=(3.0, 4.0, -1.0, 0.5), intercept=-2.0, platt_a=-
 def answers() -> list[JudgedAnswer]:
     """Answers of three systems, with one reference or two, and some that are empty."""
     triples, labels = made(240)
-    return [
-        JudgedAnswer(
-            q, (r, "walt disney") if row % 3 else (r,), t if row % 40 else " ", row % 40 > 0 and label, f"s{row % 3}"
+    answers = []
+    for row, ((question, reference, text), correct) in enumerate(zip(triples, labels, strict=True)):
+        references = (reference, "walt disney") if row % 3 else (reference,)
+        empty = row % 40 == 0
+        answers.append(
+            JudgedAnswer(question, references, " " if empty else text, correct and not empty, f"s{row % 3}")
         )
-        for row, ((q, r, t), label) in enumerate(zip(triples, labels, strict=True))
-    ]
+    return answers
 
 
 def saved(folder: Path, **change: Any) -> Path:
@@ -71,8 +73,9 @@ def test_the_temperature_has_the_least_loss(
     scores = score_answers(answers, str(folder), options=options).scores[rows]
     assert found.after.log_loss == pytest.approx(log_loss(labels, scores))
     assert found.after.log_loss < found.before.log_loss
-    assert found.after.reliability == reliability_bins(labels, scores)
-    assert found.after.expected_calibration_error == expected_calibration_error(reliability_bins(labels, scores))
+    bins = reliability_bins(labels, scores)
+    assert [part.total for part in found.after.reliability] == [part.total for part in bins]
+    assert found.after.expected_calibration_error == pytest.approx(expected_calibration_error(bins))
 
 
 @pytest.mark.parametrize("rule", ["rmse", "f1", "accuracy"])
