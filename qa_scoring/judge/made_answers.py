@@ -81,8 +81,8 @@ _OPPOSITES = (
     "increase decrease", "increases decreases", "increased decreased", "more less", "higher lower", "before after",
     "always never", "above below", "open closed", "can cannot", "is isn't", "are aren't", "was wasn't", "will won't",
     "larger smaller", "same different", "hot cold", "left right", "north south", "east west", "first last",
-    "with without", "allowed forbidden", "positive negative", "inside outside", "true false", "won lost", "faster slower",
-    "day night", "connected disconnected", "does doesn't", "do don't", "has lacks", "warm cool", "early late", "longer shorter",
+    "with without", "allowed forbidden", "positive negative", "inside outside", "true false", "won lost",
+    "faster slower", "day night", "connected disconnected", "has lacks", "warm cool", "early late", "longer shorter",
 )  # fmt: skip
 _OPPOSITE = {one: other for pair in _OPPOSITES for one, other in (pair.split(), pair.split()[::-1])}
 # fmt: off
