@@ -18,7 +18,8 @@ _REFUSAL = re.compile(
     r"|haven't)|no (?:information|data|answer|record|mention|idea|details)|not (?:known|sure|specified|mentioned"
     r"|provided|available|stated|given|enough|clear)|(?:is|are|was) (?:unknown|unclear)|unable to|as an ai|sorry"
     r"|apologi[sz]e|unanswerable|nobody knows|(?:does not|doesn't|do not|don't|did not|didn't) (?:say|state|mention"
-    r"|specify|provide|contain|include|give|tell|answer|know)|(?:cannot|can't|could not) be (?:determined|answered|found|said|known)"
+    r"|specify|provide|contain|include|give|tell|answer|know)"
+    r"|(?:cannot|can't|could not) be (?:determined|answered|found|said|known)"
     r"|n/a)\b"
 )
 _UNDECIDED = re.compile(
