@@ -1,9 +1,9 @@
 """Time of ``ava_metric``'s networks beside *CrossEncoder.predict* of sentence-transformers, on the same weights.
 
-The answers of one real system (``danaliu67``, SQuAD 2 dev) to questions drawn by a seed, each against all gold answers as
-annotators gave them: more than half of the pairs are repeated. Both contestants run the same network (A1, one pair:
-reference with question and answer; made from the base with a fixed seed, since its weights do not change its speed) over
-the same pairs:
+The answers of one real system (``danaliu67``, SQuAD 2 dev) to questions drawn by a seed, each against all gold answers
+as annotators gave them: more than half of the pairs are repeated. Both contestants run the same network (A1, one pair:
+reference with question and answer; made from the base with a fixed seed, since its weights do not change its speed)
+over the same pairs:
 
 * ``ava_metric``'s judge, through ``score_distinct`` as ``compute`` calls it;
 * *CrossEncoder.predict* over all pairs, as it comes (batches of 32).
