@@ -37,6 +37,7 @@ LAYERS = {
     "multilingual_squad": 3,
     "agreement": 3,
     "ava": 3,
+    "judged": 3,
     "sas": 3,
     "hf": 4,
     "report": 4,
@@ -52,6 +53,10 @@ SAME_LAYER = {
     ("agreement", "sas"),
     ("sas", "rows"),
     ("ava", "rows"),
+    ("judged", "ava"),
+    ("judged", "multilingual_squad"),
+    ("judged", "rows"),
+    ("judged", "sas"),
 }
 
 
