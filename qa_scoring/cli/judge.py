@@ -1,4 +1,4 @@
-"""``qa-scoring judge``: train judges of answers."""
+"""``qa-scoring judge``: data for judges, their training, calibration and measuring."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from pathlib import Path
 import click
 
 from qa_scoring.cli.judge_data import data_command
+from qa_scoring.cli.judge_measure import calibrate_command, contrast_command, evaluate_command, systems_command
 from qa_scoring.cli.progress import progress_bar
 
 
 @click.group(name="judge")
 def command() -> None:
-    """Build data for, and train, the judge of answers (AVA)."""
+    """Build data for judges of answers (AVA), train, calibrate and measure them."""
 
 
-command.add_command(data_command)
+for _part in (data_command, calibrate_command, evaluate_command, systems_command, contrast_command):
+    command.add_command(_part)
 
 
 @command.command(name="train")
