@@ -10,16 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from qa_scoring.ava import score_ava as score_ava
     from qa_scoring.errors import InputError as InputError
     from qa_scoring.errors import MissingPackageError as MissingPackageError
     from qa_scoring.errors import QAScoringError as QAScoringError
+    from qa_scoring.judge.loading import load_judge as load_judge
     from qa_scoring.multilingual_squad import score_multilingual_squad as score_multilingual_squad
     from qa_scoring.rows import Rows as Rows
     from qa_scoring.sas import score_sas as score_sas
 
 __version__ = "0.1.0"
 
-METRICS = ("m2qa_squad_v2", "sas_metric")
+METRICS = ("m2qa_squad_v2", "sas_metric", "ava_metric")
 """Names of the metric folders that are installed with this package."""
 
 _EXPORTS = {
@@ -27,6 +29,8 @@ _EXPORTS = {
     "MissingPackageError": "errors",
     "QAScoringError": "errors",
     "Rows": "rows",
+    "load_judge": "judge.loading",
+    "score_ava": "ava",
     "score_multilingual_squad": "multilingual_squad",
     "score_sas": "sas",
 }
@@ -44,7 +48,7 @@ def metric_path(name: str) -> str:
     """Return the folder of a metric of this project, for ``evaluate.load``.
 
     Args:
-        name: ``"m2qa_squad_v2"`` or ``"sas_metric"``.
+        name: ``"m2qa_squad_v2"``, ``"sas_metric"`` or ``"ava_metric"``.
 
     Returns:
         An absolute path that ``evaluate.load`` accepts from any working directory.

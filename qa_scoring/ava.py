@@ -6,7 +6,7 @@ The L3 module of the metric ``ava_metric`` (Vu & Moschitti 2021).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,12 +114,9 @@ def score_ava(
     check_statistics(confidence_level, n_resamples, seed)
     if not isinstance(details, bool):
         raise parameter_error("details", "True or False", details)
-    if aggregate not in AGGREGATES:
-        raise parameter_error("aggregate", " or ".join(map(repr, AGGREGATES)), aggregate)
-    if threshold is not None and (
-        isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0.0 <= threshold <= 1.0
-    ):
-        raise parameter_error("threshold", "None or a number from 0 to 1", threshold)
+    check_verdicts(aggregate, threshold)
+    if isinstance(references, Iterator):
+        references = list(references)  # which are read twice
     records = make_records(predictions, references, missing=missing)
     asked = read_questions(questions, references, records.ids)
     labels = group_labels(groups, len(records))
@@ -176,6 +173,24 @@ def score_ava(
         }
     )
     return Scored(result, rows, signature)
+
+
+def check_verdicts(aggregate: str, threshold: float | None) -> None:
+    """Validate the arguments that make a verdict of probabilities.
+
+    Args:
+        aggregate: As in ``score_ava``.
+        threshold: As in ``score_ava``.
+
+    Raises:
+        InputError: One of them is not what it must be.
+    """
+    if not isinstance(aggregate, str) or aggregate not in AGGREGATES:
+        raise parameter_error("aggregate", " or ".join(map(repr, AGGREGATES)), aggregate)
+    if threshold is not None and (
+        isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0.0 <= threshold <= 1.0
+    ):
+        raise parameter_error("threshold", "None or a number from 0 to 1", threshold)
 
 
 def _verdicts(human_labels: Sequence[object] | None, records: Records) -> list[bool | None] | None:

@@ -1,4 +1,4 @@
-"""``qa-scoring judge``: train judges of answers."""
+"""``qa-scoring judge``: data for judges, their training, calibration and measuring."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from pathlib import Path
 import click
 
 from qa_scoring.cli.judge_data import data_command
+from qa_scoring.cli.judge_measure import calibrate_command, contrast_command, evaluate_command, systems_command
 from qa_scoring.cli.progress import progress_bar
 
 
 @click.group(name="judge")
 def command() -> None:
-    """Build data for, and train, the judge of answers (AVA)."""
+    """Build data for judges of answers (AVA), train, calibrate and measure them."""
 
 
-command.add_command(data_command)
+for _part in (data_command, calibrate_command, evaluate_command, systems_command, contrast_command):
+    command.add_command(_part)
 
 
 @command.command(name="train")
@@ -30,23 +32,44 @@ def train_command(
 ) -> None:
     """Train a judge on the answers that CONFIG.toml describes.
 
-    Writes config.json, model.safetensors and the tokenizer (a linear judge: judge.json), training_log.jsonl (loss, and
+    Writes config.json, model.safetensors and the tokenizer (a linear judge: judge.json; a matching judge:
+    judge_head.safetensors), training_log.jsonl (loss, and
     F1 and accuracy on held-out questions) and config.toml (with all defaults).
     """
+    from qa_scoring.config_files import read_toml
     from qa_scoring.judge.training_config import read_judge_config
 
+    where = Path(config).parent if data is None else Path(data)
+    if read_toml(Path(config)).get("family") == "matching":
+        _train_matching(config, where, out, device, resume or keep_checkpoints)
+        return
     settings = read_judge_config(config)
     from qa_scoring.judge.training import train_judge
 
     result = train_judge(
         settings,
-        Path(config).parent if data is None else data,
+        where,
         settings.name if out is None else out,
         device=device,
         resume=resume,
         keep_checkpoints=keep_checkpoints,
         progress=progress_bar,
     )
-    click.echo(f"Judge: {result.folder}")
-    click.echo(f"Log: {result.log}")
-    click.echo(f"Configuration: {result.config}")
+    _say(result.folder, result.log, result.config)
+
+
+def _train_matching(config: str, data: Path, out: str | None, device: str | None, checkpoints: bool) -> None:
+    from qa_scoring.errors import InputError
+    from qa_scoring.judge.matching_training import read_matching_config, train_matching
+
+    if checkpoints:
+        raise InputError("A matching judge is trained in minutes and keeps no checkpoints: leave --resume out.")
+    settings = read_matching_config(config)
+    result = train_matching(settings, data, settings.name if out is None else out, device=device, progress=progress_bar)
+    _say(result.folder, result.log, result.config)
+
+
+def _say(folder: Path, log: Path, config: Path) -> None:
+    click.echo(f"Judge: {folder}")
+    click.echo(f"Log: {log}")
+    click.echo(f"Configuration: {config}")

@@ -11,7 +11,7 @@ import click
 
 from qa_scoring.cli.progress import progress_bar
 
-_METRICS = {"m2qa_squad_v2": "score_multilingual_squad", "sas_metric": "score_sas"}
+_METRICS = {"m2qa_squad_v2": "score_multilingual_squad", "sas_metric": "score_sas", "ava_metric": "score_ava"}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

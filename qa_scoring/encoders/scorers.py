@@ -15,6 +15,8 @@ from qa_scoring.signature import Value
 Texts = tuple[str, ...]
 """Texts that are scored together, such as an answer and its reference."""
 Pair = tuple[str, str]
+Nearest = Mapping[str, Sequence[str]]
+"""Text → others that mean nearly the same, nearest first."""
 Progress = Callable[[Iterable[Any]], Iterable[Any]]
 
 

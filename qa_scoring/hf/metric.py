@@ -8,20 +8,28 @@ run (``num_process`` > 1) go through ``evaluate``'s Arrow files, in one canonica
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import datasets
 import evaluate
 
 from qa_scoring.errors import InputError, QAScoringError
-from qa_scoring.records import read_predictions, read_references, to_record_rows
+from qa_scoring.records import read_predictions, read_questions, read_references, to_record_rows
 from qa_scoring.rows import Scored
 from qa_scoring.signature import Signature
 
 
-def answer_features() -> datasets.Features:
-    """Return the columns of a prediction and of a reference, as ``evaluate`` stores them."""
+def answer_features(*, questions: bool = False) -> datasets.Features:
+    """Return the columns of a prediction and of a reference, as ``evaluate`` stores them.
+
+    Args:
+        questions: Whether a reference holds its question.
+
+    Returns:
+        The columns.
+    """
+    question = {"question": datasets.Value("string")} if questions else {}
     return datasets.Features(
         {
             "predictions": {
@@ -35,6 +43,7 @@ def answer_features() -> datasets.Features:
                     "text": datasets.Sequence(datasets.Value("string")),
                     "answer_start": datasets.Sequence(datasets.Value("int32")),
                 },
+                **question,
             },
         }
     )
@@ -46,6 +55,9 @@ class AnswerMetric(evaluate.Metric):  # type: ignore[misc]
     A subclass gives ``_info``, ``_check`` and ``_compute``; ``_compute`` names its arguments and ends in
     ``return self._keep(scored)``.
     """
+
+    reads_questions = False
+    """Whether questions are collected with the references."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -68,15 +80,17 @@ class AnswerMetric(evaluate.Metric):  # type: ignore[misc]
             raise QAScoringError("There is no signature yet: call compute first.")
         return self._signature
 
-    def add(self, *, prediction: Any = None, reference: Any = None, **unknown: Any) -> None:
+    def add(self, *, prediction: Any = None, reference: Any = None, question: Any = None, **unknown: Any) -> None:
         """Add one prediction and its reference to those that ``compute`` will score."""
         _refuse(unknown, "add takes 'prediction' and 'reference'")
-        self.add_batch(predictions=_one(prediction), references=_one(reference))
+        self.add_batch(predictions=_one(prediction), references=_one(reference), questions=_one(question))
 
-    def add_batch(self, *, predictions: Any = None, references: Any = None, **unknown: Any) -> None:
+    def add_batch(
+        self, *, predictions: Any = None, references: Any = None, questions: Any = None, **unknown: Any
+    ) -> None:
         """Add a batch of predictions and references to those that ``compute`` will score."""
         _refuse(unknown, "add_batch takes 'predictions' and 'references'")
-        rows = to_record_rows(read_predictions(predictions), read_references(references))
+        rows = self._record_rows(predictions, references, questions)
         if self.num_process > 1:
             super().add_batch(predictions=rows[0], references=rows[1])
         else:
@@ -93,17 +107,32 @@ class AnswerMetric(evaluate.Metric):  # type: ignore[misc]
         result: dict[str, Any] | None
         if self.num_process > 1:
             self._check(**options)
+            if predictions is not None or references is not None:
+                predictions, references = self._record_rows(predictions, references, options.pop("questions", None))
             result = super().compute(predictions=predictions, references=references, **options)
             return result
         if len(self):
             added = self._collected
             if predictions is not None or references is not None:
-                rows = to_record_rows(read_predictions(predictions), read_references(references))
+                rows = self._record_rows(predictions, references, options.pop("questions", None))
                 added = (added[0] + rows[0], added[1] + rows[1])
             predictions, references = added
         result = self._compute(predictions, references, **options)
         self._collected = ([], [])
         return result
+
+    def _record_rows(self, predictions: Any, references: Any, questions: Any) -> tuple[list[Any], list[Any]]:
+        """Validate a batch and put it into the one form that ``evaluate`` can store."""
+        references = list(references) if isinstance(references, Iterator) else references
+        columns = read_references(references)
+        rows = to_record_rows(read_predictions(predictions), columns)
+        if self.reads_questions:
+            ids = columns.ids or list(map(str, range(len(columns.answers))))
+            for row, question in zip(rows[1], read_questions(questions, references, ids), strict=True):
+                row["question"] = question or ""
+        elif questions is not None:
+            _refuse({"questions": questions}, "this metric reads no questions")
+        return rows
 
     def _check(self, **options: Any) -> None:
         """Raise what is wrong with the options, before the rows of all processes are collected."""

@@ -13,6 +13,8 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from qa_scoring.judge.shared_words import OPPOSITE
+
 
 class Known(NamedTuple):
     """What a rule starts from.
@@ -77,14 +79,6 @@ _UNDECIDED = (
     "It could be {0}, {1} or {2}.", "Either {1} or {0}.", "{0} or {1}, I can't tell which.", "{1}, {0}, or maybe {2}.",
     "Some say {1}, others say {0}.", "Possibly {0}, possibly {1}.",
 )  # fmt: skip
-_OPPOSITES = (
-    "increase decrease", "increases decreases", "increased decreased", "more less", "higher lower", "before after",
-    "always never", "above below", "open closed", "can cannot", "is isn't", "are aren't", "was wasn't", "will won't",
-    "larger smaller", "same different", "hot cold", "left right", "north south", "east west", "first last",
-    "with without", "allowed forbidden", "positive negative", "inside outside", "true false", "won lost", "faster slower",
-    "day night", "connected disconnected", "does doesn't", "do don't", "has lacks", "warm cool", "early late", "longer shorter",
-)  # fmt: skip
-_OPPOSITE = {one: other for pair in _OPPOSITES for one, other in (pair.split(), pair.split()[::-1])}
 # fmt: off
 _ONES = [
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
@@ -380,11 +374,22 @@ def _part_of_name(reference: str, known: Known, rng: random.Random) -> _Pair | N
 
 def _opposite(reference: str, known: Known, rng: random.Random) -> _Pair | None:
     words = reference.split()
-    places = [place for place, word in enumerate(words) if word.lower() in _OPPOSITE]
+    places = [place for place, word in enumerate(words) if word.lower() in OPPOSITE]
     if len(words) < 5 or not places:
         return None
     place = rng.choice(places)
-    return " ".join([*words[:place], _OPPOSITE[words[place].lower()], *words[place + 1 :]]), False
+    other = rng.choice(sorted(OPPOSITE[words[place].lower()]))
+    return " ".join([*words[:place], other, *words[place + 1 :]]), False
+
+
+def _denied(reference: str, known: Known, rng: random.Random) -> _Pair | None:
+    """Put a "not" into a sentence, or leave it as it is."""
+    found = re.search(r"\b(is|are|was|were|can|will|does|do|has|have|should|must|may)\b(?! not)", reference)
+    if found is None or len(reference.split()) < 4:
+        return None
+    if rng.random() < 0.3:
+        return reference, True
+    return f"{reference[: found.end()]} not{reference[found.end() :]}", False
 
 
 def _yes_no(known: Known, rng: random.Random) -> Made:
@@ -423,6 +428,7 @@ RULES: dict[str, Callable[[Known, random.Random], Made | None]] = {
     "initials": _simple(_initials),
     "part of a name": _simple(_part_of_name),
     "opposite": _simple(_opposite),
+    "denied": _simple(_denied),
     "yes or no": _yes_no,
 }
 """Rule name → rule."""

@@ -30,8 +30,8 @@ from qa_scoring.extras import distribution_version
 from qa_scoring.judge.examples import ExampleSets, JudgedExample
 from qa_scoring.judge.inputs import Assembled, Triple, assemble, longest_pairs, pad
 from qa_scoring.judge.modeling import JudgeModel, save_judge
-from qa_scoring.judge.training import CHECKPOINTS, append_line, held_out_figures
 from qa_scoring.judge.training_config import JudgeTrainingConfig
+from qa_scoring.judge.training_log import append_line, held_out_figures
 
 _SORTED_BATCHES = 40  # examples of like length are put together within this many batches
 _VERSIONS = ("torch", "transformers", "accelerate", "tokenizers")
@@ -138,11 +138,12 @@ class NetworkTraining:
             "versions": {name: distribution_version(name) for name in _VERSIONS},
         }
 
-    def run(self, out: Path, log: Path, *, resume: bool, progress: Progress) -> None:
+    def run(self, out: Path, checkpoints: Path, log: Path, *, resume: bool, progress: Progress) -> None:
         """Train, and write the weights of the best F1.
 
         Args:
             out: Where the judge goes.
+            checkpoints: Where the Trainer keeps what a run needs to go on.
             log: Gets a line per evaluation.
             resume: Whether to go on from the last checkpoint.
             progress: Wraps the steps.
@@ -153,7 +154,7 @@ class NetworkTraining:
             callbacks.append(EarlyStoppingCallback(early_stopping_patience=config.early_stopping_patience))
         trainer = _LoggingTrainer(
             model=self._model,
-            args=self._arguments(out / CHECKPOINTS),
+            args=self._arguments(checkpoints),
             data_collator=Collator(self._tokenizer),
             train_dataset=self._train,
             eval_dataset=self._held_out,

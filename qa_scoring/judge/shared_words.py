@@ -14,20 +14,68 @@ from typing import NamedTuple
 from qa_scoring.judge.words import Words, read_words
 
 _REFUSAL = re.compile(
-    r"\b(?:(?:i|we) (?:do not|don't|am not|'m not|cannot|can't|could not|couldn't|was unable|have no)"
-    r"|no (?:information|data|answer|record|mention)|not (?:known|sure|specified|mentioned|provided|available|stated)"
-    r"|(?:is|are|was) (?:unknown|unclear)|unable to|as an ai|sorry|apologi[sz]e|unanswerable|nobody knows)\b"
+    r"\b(?:(?:i|we) (?:do not|don't|did not|didn't|am not|'m not|cannot|can't|could not|couldn't|was unable|have no"
+    r"|haven't)|no (?:information|data|answer|record|mention|idea|details)|not (?:known|sure|specified|mentioned"
+    r"|provided|available|stated|given|enough|clear)|(?:is|are|was) (?:unknown|unclear)|unable to|as an ai|sorry"
+    r"|apologi[sz]e|unanswerable|nobody knows|(?:does not|doesn't|do not|don't|did not|didn't) (?:say|state|mention"
+    r"|specify|provide|contain|include|give|tell|answer|know)"
+    r"|(?:cannot|can't|could not) be (?:determined|answered|found|said|known)"
+    r"|n/a)\b"
 )
-_NEGATION = re.compile(
-    r"\b(?:no|not|never|none|neither|nor|without|cannot|wasn't|isn't|aren't|didn't|doesn't|weren't|hasn't)\b"
+_UNDECIDED = re.compile(
+    r"\b(?:either|or maybe|or perhaps|or possibly|some say|others say|one of)\b|\bor\b.*\bor\b|, or\b"
 )
+_TURN = re.compile(r"\b(?:but|however|although|though|nevertheless|still|yet)\b")
 _HEDGE = re.compile(
-    r"\b(?:may|might|maybe|perhaps|possibly|probably|likely|i (?:think|believe|guess)|could be|seems?|appears?|unclear"
-    r"|presumably|about|approximately|around)\b"
+    r"\b(?:may|might|maybe|perhaps|possibly|probably|likely|i (?:think|believe|guess|suppose)|could be|seems?|appears?"
+    r"|unclear|presumably|if i (?:remember|recall)|not (?:certain|sure))\b"
 )
-_SET_ASIDE = ("not", "never", "than", "unlike", "except", "without", "neither", "nor", "instead", "isn't", "wasn't")
+_CLAUSE = re.compile(r"[,;:.!?()\u2014\u2013]|\b(?:but|and|while|whereas|so|because|however|though|although)\b")
+_NEGATIONS = frozenset((
+    "no", "not", "never", "none", "neither", "nor", "without", "cannot", "wasn't", "isn't", "aren't", "didn't",
+    "doesn't", "don't", "weren't", "hasn't", "haven't", "hadn't", "won't", "wouldn't", "can't", "couldn't",
+    "shouldn't", "nobody", "nothing", "false", "wrong", "incorrect", "untrue", "unlike", "except", "mistaken", "myth",
+))  # fmt: skip
+_SET_ASIDE = frozenset((
+    "not", "never", "than", "unlike", "except", "without", "neither", "nor", "instead", "isn't", "wasn't", "aren't",
+    "weren't",
+))  # fmt: skip
 _SEPARATOR = re.compile(r"\s*(?:,|;|\band\b|&|/|\bor\b|\bas well as\b)\s*")
 _YES, _NO = frozenset(("yes", "yeah", "true", "correct")), frozenset(("no", "nope", "false", "incorrect"))
+_OPPOSITES = (
+    "increase decrease", "increases decreases", "increased decreased", "increasing decreasing", "more less",
+    "more fewer", "higher lower", "high low", "highest lowest", "before after", "always never", "above below",
+    "over under", "open closed", "can cannot", "larger smaller", "large small", "big small", "bigger smaller",
+    "same different", "hot cold", "warm cool", "warmer cooler", "left right", "north south", "east west",
+    "northern southern", "eastern western", "first last", "with without", "allowed forbidden", "allowed prohibited",
+    "allowed banned", "permitted prohibited", "positive negative", "inside outside", "true false", "won lost",
+    "win lose", "faster slower", "fast slow", "day night", "connected disconnected", "early late", "earlier later",
+    "longer shorter", "long short", "accept reject", "accepted rejected", "alive dead", "born died", "buy sell",
+    "bought sold", "cheap expensive", "cheaper dearer", "clockwise anticlockwise", "cause prevent",
+    "causes prevents", "dry wet", "easy difficult", "empty full", "enter leave", "rise fall", "rises falls",
+    "rose fell", "gain lose", "gained lost", "good bad", "better worse", "best worst", "guilty innocent",
+    "heavy light", "heavier lighter", "import export", "include exclude", "included excluded", "internal external",
+    "legal illegal", "male female", "married single", "maximum minimum", "most least", "much little", "old new",
+    "older younger", "old young", "oldest youngest", "optional required", "optional mandatory",
+    "voluntary compulsory", "pass fail", "passed failed", "public private", "push pull", "rich poor",
+    "safe dangerous", "safe unsafe", "start end", "starts ends", "started ended", "begin end", "strong weak",
+    "stronger weaker", "succeeded failed", "success failure", "top bottom", "up down", "victory defeat",
+    "wide narrow", "agree disagree", "agreed disagreed", "attract repel", "expand contract", "expands contracts",
+    "float sink", "floats sinks", "melt freeze", "melts freezes", "support oppose", "supported opposed",
+    "free paid", "thick thin", "solid liquid", "soft hard", "sweet sour", "summer winter", "sunrise sunset",
+    "present absent", "possible impossible", "visible invisible", "active inactive", "approved rejected",
+    "granted denied", "toward away", "toxic harmless",
+)  # fmt: skip
+OPPOSITE: dict[str, set[str]] = {}
+"""English word → its opposites."""
+for _one, _other in (pair.split() for pair in _OPPOSITES):
+    OPPOSITE.setdefault(_one, set()).add(_other)
+    OPPOSITE.setdefault(_other, set()).add(_one)
+_SOUNDS = (
+    (re.compile(r"tch|tsch|ch|sh|sch|cz|zh"), "s"), (re.compile(r"ph"), "f"), (re.compile(r"[cqg]|ck|kh|gh"), "k"),
+    (re.compile(r"[wv]"), "f"), (re.compile(r"[dt]h?"), "t"), (re.compile(r"[zxj]"), "s"), (re.compile(r"[bp]"), "p"),
+    (re.compile(r"[aeiouyh']"), ""),
+)  # fmt: skip
 _MOST_WORDS = 80  # of an answer, for spelling
 
 QUESTION_WORDS = ("who", "when", "where", "how many", "how much", "how", "which", "what", "why", "year", "name", "does")
@@ -64,13 +112,19 @@ class SharedWords(NamedTuple):
         items: Part of the reference's items (a list) whose words the answer has.
         list: 1 if the reference is a list.
         other_items: Part of the answer's items (a list) that share no word with reference and question.
+        sounds: Mean, over the reference's words, of the likeness in consonants of the answer's likest word.
+        opposites: 1 if the answer has the opposite of a word of the reference, and not the word.
         set_aside: 1 if the reference's words come right after a word that sets them aside ("not", "rather than").
         set_aside_before: 1 if something else is set aside before the reference's words ("not Rome but Paris").
+        negated: 1 if the clause of the answer that shares most with the reference has a negation, the reference none.
+        negated_elsewhere: 1 if another clause has one.
         yes_no: 1 if one says yes and the other no.
         negation: 1 if only the answer has a negation, -1 if only the reference.
         refusal: 1 if the answer sounds like a refusal.
         hedge: 1 if it sounds unsure.
+        turn: 1 if it has a "but" or the like.
         alternatives: 1 if it has "or" and the reference has not.
+        undecided: 1 if it sounds as if it gave several answers to choose from.
         reference_length: Words of the reference, 20 or more being 1.
         answer_length: Words of the answer, 60 or more being 1.
         answer_is_short: 1 if the answer has five words or fewer.
@@ -106,13 +160,19 @@ class SharedWords(NamedTuple):
     items: float
     list: float
     other_items: float
+    sounds: float
+    opposites: float
     set_aside: float
     set_aside_before: float
+    negated: float
+    negated_elsewhere: float
     yes_no: float
     negation: float
     refusal: float
     hedge: float
+    turn: float
     alternatives: float
+    undecided: float
     reference_length: float
     answer_length: float
     answer_is_short: float
@@ -138,16 +198,17 @@ def shared_words(question: str, reference: str, answer: str) -> SharedWords:
         (0.0, 1.0)
     """
     q, r, t = read_words(question), read_words(reference), read_words(answer)
-    lower = " ".join(answer.lower().replace("’", "'").split())
+    tone = _tone(answer)
     shared = _shared(r.counts, t.counts)
     novel_reference, novel_answer = ([word for word in text.words if word not in q.counts] for text in (r, t))
     recall, precision = shared / max(1, len(r.words)), shared / max(1, len(t.words))
     trigrams = _shared(r.trigrams, t.trigrams)
-    spelled = _spelling(r.words, t.words[:_MOST_WORDS])
+    spelled = _likeness(r.words, frozenset(t.words[:_MOST_WORDS]))
     place = _find(r.words, t.words)
     items, listed = _items(reference), _items(answer)
     new_numbers = t.numbers - q.numbers
-    negated = bool(_NEGATION.search(lower)), bool(_NEGATION.search(reference.lower()))
+    denied = [not _NEGATIONS.isdisjoint(text.counts) for text in (t, r)]
+    kept, elsewhere = _clauses(tone.clauses, r)
     return SharedWords(
         recall=recall,
         precision=precision,
@@ -162,7 +223,7 @@ def shared_words(question: str, reference: str, answer: str) -> SharedWords:
         trigram_recall=trigrams / r.trigrams.total(),
         trigram_precision=trigrams / t.trigrams.total(),
         trigrams=2 * trigrams / (r.trigrams.total() + t.trigrams.total()),
-        spelling=sum(spelled) / len(spelled) if spelled else 0.0,
+        spelling=_mean(spelled),
         worst_spelling=min(spelled, default=0.0),
         last_word=float(bool(r.words) and r.words[-1] in t.counts),
         first_word=float(bool(r.words) and r.words[0] in t.counts),
@@ -180,12 +241,18 @@ def shared_words(question: str, reference: str, answer: str) -> SharedWords:
         / max(1, len(listed))
         if len(listed) > 1
         else 0.0,
+        sounds=_mean(_likeness(_sounds(r.words), frozenset(_sounds(t.words[:_MOST_WORDS])))),
+        opposites=float(_has_opposite(r, t)),
         **_set_aside(t.words, place),
+        negated=float(kept and not denied[1]),
+        negated_elsewhere=float(elsewhere),
         yes_no=float(_says(r.words) * _says(t.words) < 0),
-        negation=float(negated[0]) - float(negated[1]),
-        refusal=float(bool(_REFUSAL.search(lower))),
-        hedge=float(bool(_HEDGE.search(lower))),
+        negation=float(denied[0]) - float(denied[1]),
+        refusal=tone.refusal,
+        hedge=tone.hedge,
+        turn=tone.turn,
         alternatives=float("or" in t.counts and "or" not in r.counts),
+        undecided=tone.undecided,
         reference_length=min(1.0, len(r.words) / 20),
         answer_length=min(1.0, len(t.words) / 60),
         answer_is_short=float(len(t.words) <= 5),
@@ -226,24 +293,82 @@ def _find(words: Sequence[str], text: Sequence[str]) -> int | None:
     return next((start for start in starts if text[start : start + len(words)] == words), None)
 
 
+class _Tone(NamedTuple):
+    refusal: float
+    hedge: float
+    turn: float
+    undecided: float
+    clauses: tuple[Words, ...]
+
+
+@lru_cache(maxsize=20_000)
+def _tone(answer: str) -> _Tone:
+    """Read how an answer is said, and its clauses."""
+    lower = " ".join(answer.lower().replace("’", "'").split())
+    clauses = (read_words(part) for part in _CLAUSE.split(lower) if part.strip())
+    return _Tone(
+        refusal=float(bool(_REFUSAL.search(lower))),
+        hedge=float(bool(_HEDGE.search(lower))),
+        turn=float(bool(_TURN.search(lower))),
+        undecided=float(bool(_UNDECIDED.search(lower))),
+        clauses=tuple(clause for clause in clauses if clause.words),
+    )
+
+
 @lru_cache(maxsize=100_000)
-def _letters(word: str) -> Counter[str]:
+def _letters(word: str) -> frozenset[str]:
     padded = f"<{word}>"
-    return Counter(padded[start : start + 2] for start in range(len(padded) - 1))
+    return frozenset(padded[start : start + 2] for start in range(len(padded) - 1))
 
 
-def _spelling(words: Sequence[str], text: Sequence[str]) -> list[float]:
+def _likeness(words: Sequence[str], text: frozenset[str]) -> list[float]:
     """Return, for every word, how like the likest word of the text is spelled: Dice of the pairs of letters."""
-    known = set(text)
-    return [
-        1.0
-        if word in known
-        else max(
-            (2 * _shared(_letters(word), _letters(other)) / (len(word) + len(other) + 2) for other in known),
-            default=0.0,
+    letters = [_letters(other) for other in text]
+    found = []
+    for word in words:
+        own = _letters(word)
+        likest = (
+            1.0 if word in text else max((len(own & other) / (len(own) + len(other)) for other in letters), default=0)
         )
-        for word in words
-    ]
+        found.append(likest if word in text else 2 * likest)
+    return found
+
+
+@lru_cache(maxsize=100_000)
+def _sound(word: str) -> str:
+    """Write a word by its consonants, those that languages spell alike as one."""
+    for pattern, by in _SOUNDS:
+        word = pattern.sub(by, word)
+    return re.sub(r"(.)\1+", r"\1", word)
+
+
+@lru_cache(maxsize=20_000)
+def _sounds(words: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sound for sound in map(_sound, words) if sound)
+
+
+def _mean(figures: Sequence[float]) -> float:
+    return sum(figures) / len(figures) if figures else 0.0
+
+
+def _has_opposite(reference: Words, answer: Words) -> bool:
+    """Whether the answer has the opposite of a word that only the reference has."""
+    return any(
+        word not in answer.counts
+        and any(other in answer.counts and other not in reference.counts for other in OPPOSITE[word])
+        for word in reference.words
+        if word in OPPOSITE
+    )
+
+
+def _clauses(clauses: Sequence[Words], reference: Words) -> tuple[bool, bool]:
+    """Say whether the clause that shares most with the reference has a negation, and whether another has."""
+    if not clauses:
+        return False, False
+    shared = [sum(word in reference.counts for word in clause.words) for clause in clauses]
+    best = shared.index(max(shared))
+    negated = [not _NEGATIONS.isdisjoint(clause.words) for clause in clauses]
+    return negated[best], any(flag for place, flag in enumerate(negated) if place != best)
 
 
 def _are_initials(short: Sequence[str], words: Sequence[str]) -> bool:

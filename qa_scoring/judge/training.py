@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from qa_scoring.encoders.scorers import Progress, no_progress, score_distinct
 from qa_scoring.errors import InputError
@@ -20,8 +16,9 @@ from qa_scoring.judge.examples import ExampleSets, JudgedExample, build_examples
 from qa_scoring.judge.inputs import Triple, item
 from qa_scoring.judge.linear import FILE, LinearJudge, features, fit_linear, save_linear
 from qa_scoring.judge.training_config import JudgeTrainingConfig, judge_config_facts, judge_config_text
+from qa_scoring.judge.training_log import append_line, held_out_figures
 
-CHECKPOINTS = "checkpoints"
+_CHECKPOINTS = "checkpoints"
 
 
 @dataclass(frozen=True)
@@ -92,43 +89,10 @@ def train_judge(
     training = NetworkTraining(config, sets, device)
     if not resume:
         _begin(config, result, sets, training.facts)
-    training.run(out, result.log, resume=resume, progress=progress)
+    training.run(out, out / _CHECKPOINTS, result.log, resume=resume, progress=progress)
     if not keep_checkpoints:
-        shutil.rmtree(out / CHECKPOINTS)
+        shutil.rmtree(out / _CHECKPOINTS)
     return result
-
-
-def held_out_figures(correct: Sequence[bool], judged: Sequence[bool] | NDArray[np.bool_]) -> dict[str, float]:
-    """Compare verdicts.
-
-    Args:
-        correct: n verdicts of people.
-        judged: n verdicts of a judge.
-
-    Returns:
-        ``f1`` (of "correct") and ``accuracy``, 0 to 1.
-
-    Example:
-        >>> held_out_figures([True, True, False, False], [True, False, False, True])
-        {'f1': 0.5, 'accuracy': 0.5}
-    """
-    people, judge = np.array(correct, dtype=np.bool_), np.array(judged, dtype=np.bool_)
-    both = int((people & judge).sum())
-    return {
-        "f1": round(2 * both / max(int(people.sum()) + int(judge.sum()), 1), 6),
-        "accuracy": round(float((people == judge).mean()), 6),
-    }
-
-
-def append_line(path: Path, values: dict[str, Any]) -> None:
-    """Add a line to a log.
-
-    Args:
-        path: JSON Lines.
-        values: The line.
-    """
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(values, ensure_ascii=False) + "\n")
 
 
 def _check_folder(config: JudgeTrainingConfig, result: JudgeTrainingResult, resume: bool) -> None:
@@ -142,8 +106,8 @@ def _check_folder(config: JudgeTrainingConfig, result: JudgeTrainingResult, resu
         return
     if config.family == "linear":
         raise InputError("A linear judge is trained in seconds; there is nothing to resume.")
-    if not any((result.folder / CHECKPOINTS).glob("checkpoint-*")):
-        raise InputError(f"{result.folder / CHECKPOINTS} has no checkpoint; there is nothing to resume.")
+    if not any((result.folder / _CHECKPOINTS).glob("checkpoint-*")):
+        raise InputError(f"{result.folder / _CHECKPOINTS} has no checkpoint; there is nothing to resume.")
     if result.config.read_text(encoding="utf-8") != judge_config_text(config):
         raise InputError(f"{result.config} is not the configuration given; resume a run with its own.")
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import unicodedata
 from collections import Counter
+from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -134,7 +136,7 @@ def read_words(text: str) -> Words:
         >>> round(read_words("10 miles").quantities[0].value)
         16093
     """
-    plain = "".join(c for c in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(c))
+    plain = "".join(c for c in unicodedata.normalize("NFKD", text).lower() if not unicodedata.combining(c))
     plain = plain.replace("’", "'")
     padded = f"  {' '.join(plain.split())} "
     trigrams = Counter(padded[start : start + 3] for start in range(len(padded) - 2))
@@ -151,11 +153,15 @@ def read_words(text: str) -> Words:
 def _spaced_number(found: re.Match[str]) -> str:
     """Write a number without commas; a decade (1960s) stays as it is."""
     text = found[0]
-    return f" {text if text.endswith('s') else _digits(float(text.replace(',', '')))} "
+    return f" {text if text.endswith('s') else _digits(text.replace(',', ''))} "
 
 
-def _digits(value: float) -> str:
-    return str(int(value)) if value == int(value) else repr(value)
+def _digits(number: float | str) -> str:
+    """Write a number in one way; one that no float holds stays as it is."""
+    value = float(number)
+    if math.isinf(value):
+        return str(number)
+    return str(int(value)) if value == int(value) else f"{Decimal(repr(value)):f}"
 
 
 def _is_number(word: str) -> bool:
@@ -168,7 +174,7 @@ def _join_numbers(words: list[str]) -> list[str]:
     place = 0
     while place < len(words):
         value, stop = _number_at(words, place)
-        if value is None:
+        if value is None or math.isinf(value):
             joined.append(words[place])
             place += 1
         else:
@@ -179,6 +185,17 @@ def _join_numbers(words: list[str]) -> list[str]:
 
 def _number_at(words: list[str], start: int) -> tuple[float | None, int]:
     """Read the number that starts at a word: its value, or None; and where it ends."""
+    value, place = _one_number_at(words, start)
+    spelled = words[start] in _SMALL and place < len(words) and words[place] in _SMALL
+    if value is not None and spelled and 11 <= value <= 20:  # nineteen sixty-nine
+        rest, stop = _one_number_at(words, place)
+        if rest is not None and 10 <= rest <= 99:
+            return 100 * value + rest, stop
+    return value, place
+
+
+def _one_number_at(words: list[str], start: int) -> tuple[float | None, int]:
+    """Read a number that is not written like a year."""
     if words[start] in _OTHER:
         return float(_OTHER[words[start]]), start + 1
     total, group, place = 0.0, 0.0, start
@@ -195,10 +212,6 @@ def _number_at(words: list[str], start: int) -> tuple[float | None, int]:
         place += 1
     if place == start:
         return None, start + 1
-    if total == 0.0 and 11 <= group <= 20 and place < len(words) and words[start] in _SMALL:  # nineteen sixty-nine
-        rest, stop = _number_at(words, place)
-        if rest is not None and 10 <= rest <= 99 and words[place] in _SMALL:
-            return 100 * group + rest, stop
     return total + group, place
 
 

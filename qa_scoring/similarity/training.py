@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from qa_scoring.encoders.base_model import BASE_MODEL, SHA256, base_model_folder, load_encoder, weights_digest
 from qa_scoring.encoders.devices import choose_device
+from qa_scoring.encoders.nearest import nearest_texts
 from qa_scoring.encoders.reading import TextReader, TextStates, Tokens, pad
 from qa_scoring.encoders.scorers import Progress, no_progress
 from qa_scoring.errors import InputError, parameter_error
@@ -29,11 +30,8 @@ from qa_scoring.extras import distribution_version
 from qa_scoring.similarity.embedded import HEAD
 from qa_scoring.similarity.interaction import Head, PairReader
 from qa_scoring.similarity.training_config import TrainingConfig, config_facts, config_text
-from qa_scoring.similarity.training_pairs import Nearest, TrainingPair, build_pairs, count_origins
+from qa_scoring.similarity.training_pairs import TrainingPair, build_pairs, count_origins
 
-_NEAREST = 20
-_NEAR = 0.9  # references of a higher cosine are taken for spellings of the same
-_TEXTS_AT_ONCE = 1000
 _PAIRS_AT_ONCE = 256
 _SORTED_BATCHES = 40  # pairs of like length are put together within this many batches
 
@@ -254,33 +252,6 @@ def train(
         metadata={"name": config.name, "max_length": str(config.max_length), **facts, "format": "pt"},
     )
     return result
-
-
-def nearest_texts(reader: TextReader, texts: Sequence[str], progress: Progress = no_progress) -> Nearest:
-    """Find, for every text, those that mean nearly the same.
-
-    Args:
-        reader: Encodes them.
-        texts: n distinct texts.
-        progress: Wraps the work, for a progress bar.
-
-    Returns:
-        For every text up to twenty others, nearest first, by the cosine of the mean vectors of the last layer;
-        those with a cosine of 0.9 or more are left out.
-    """
-    vectors = []
-    for start in progress(range(0, len(texts), _TEXTS_AT_ONCE)):
-        part = texts[start : start + _TEXTS_AT_ONCE]
-        states = reader.encode(part)
-        vectors.append(torch.stack([states[text].mean[-1] for text in part]))
-    matrix = torch.cat(vectors)
-    found: dict[str, list[str]] = {}
-    for start in range(0, len(texts), _TEXTS_AT_ONCE):
-        best = (matrix[start : start + _TEXTS_AT_ONCE] @ matrix.T).topk(min(2 * _NEAREST, len(texts)))
-        for text, cosines, places in zip(texts[start:], best.values.tolist(), best.indices.tolist(), strict=False):
-            near = [texts[place] for cosine, place in zip(cosines, places, strict=True) if cosine < _NEAR]
-            found[text] = near[:_NEAREST]
-    return found
 
 
 def correlations(pairs: Sequence[TrainingPair], scores: NDArray[Any]) -> dict[str, float]:

@@ -14,12 +14,12 @@ from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
+from qa_scoring.encoders.scorers import Nearest
 from qa_scoring.errors import InputError, shorten
 from qa_scoring.judgements import JudgedAnswer, read_judged_answers, read_student_answers
 from qa_scoring.similarity.strings import string_features
 from qa_scoring.similarity.training_config import JudgedAnswers, ScoredPairs, SemEval2013, Source, Synthetic
 
-Nearest = Mapping[str, Sequence[str]]
 _NEAREST = 8  # a near reference is one of so many
 
 

@@ -22,8 +22,9 @@ from qa_scoring.judge.inputs import item
 from qa_scoring.judge.linear import load_linear_judge
 from qa_scoring.judge.network_judge import load_network_judge
 from qa_scoring.judge.network_training import AssembledExamples, Collator, LengthGrouped
-from qa_scoring.judge.training import held_out_figures, train_judge
+from qa_scoring.judge.training import train_judge
 from qa_scoring.judge.training_config import JudgeTrainingConfig, judge_config_text, read_judge_config
+from qa_scoring.judge.training_log import held_out_figures
 from qa_scoring.report.training_plots import training_curve
 
 CITIES = ["paris", "london", "rome"]
