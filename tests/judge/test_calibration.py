@@ -33,9 +33,7 @@ def answers() -> list[JudgedAnswer]:
     for row, ((question, reference, text), correct) in enumerate(zip(triples, labels, strict=True)):
         references = (reference, "walt disney") if row % 3 else (reference,)
         empty = row % 40 == 0
-        answers.append(
-            JudgedAnswer(question, references, " " if empty else text, correct and not empty, f"s{row % 3}")
-        )
+        answers.append(JudgedAnswer(question, references, " " if empty else text, correct and not empty, f"s{row % 3}"))
     return answers
 
 

@@ -7,12 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from click.testing import CliRunner
 
-from qa_scoring.cli.judge_measure import calibrate_command, contrast_command, evaluate_command, systems_command
-from qa_scoring.errors import InputError
+from qa_scoring.cli import main
 from qa_scoring.judge.linear import read_linear, save_linear
 from qa_scoring.judge.matching_judge import EMBEDDED, HEAD
 from qa_scoring.judged.evaluation import best_thresholds, evaluate_judges
@@ -22,13 +20,17 @@ from tests.judge.test_calibration import WEIGHTS
 from tests.judge.test_judged import RANKED
 from tests.judge.test_linear import made
 
-GROUP = click.Group("judge", commands=[evaluate_command, contrast_command, systems_command, calibrate_command])
-
 
 def run(*arguments: object) -> str:
-    result = CliRunner().invoke(GROUP, [str(argument) for argument in arguments], catch_exceptions=False)
+    result = CliRunner().invoke(main, ["judge", *map(str, arguments)], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return str(result.stdout)
+
+
+def refused(*arguments: object) -> str:
+    result = CliRunner().invoke(main, ["judge", *map(str, arguments)], catch_exceptions=False)
+    assert result.exit_code == 2
+    return str(result.output)
 
 
 def plain(value: object) -> Any:
@@ -85,8 +87,8 @@ def test_thresholds_come_from_another_file(judge: Path, file: Path, tmp_path: Pa
     found = json.loads(run("evaluate", file, *names, "--thresholds-from", other, "--json"))
     expected = best_thresholds(list(read_judged_answers(other)), [str(judge), "f1"])
     assert {one["name"]: one["figures"]["threshold"] for one in found} == expected
-    with pytest.raises(InputError, match="cannot give the thresholds that are measured on it"):
-        run("evaluate", file, *names, "--thresholds-from", tmp_path / "." / "answers.jsonl")
+    error = refused("evaluate", file, *names, "--thresholds-from", tmp_path / "judge" / ".." / "answers.jsonl")
+    assert "cannot give the thresholds that are measured on it" in error
 
 
 def test_contrast(judge: Path) -> None:
@@ -149,8 +151,7 @@ def test_calibrate(judge: Path, file: Path, tmp_path: Path) -> None:
     ],
 )
 def test_errors(arguments: list[str], message: str, file: Path) -> None:
-    with pytest.raises(InputError, match=message):
-        run(*(text.format(file=file) for text in arguments))
+    assert message in refused(*(text.format(file=file) for text in arguments))
 
 
 @pytest.mark.skipif(not (EMBEDDED / HEAD).is_file(), reason="the shipped judge is not there")
