@@ -6,7 +6,7 @@ The L3 module of the metric ``ava_metric`` (Vu & Moschitti 2021).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -196,7 +196,7 @@ def check_verdicts(aggregate: str, threshold: float | None) -> None:
 def _verdicts(human_labels: Sequence[object] | None, records: Records) -> list[bool | None] | None:
     if human_labels is None:
         return None
-    if isinstance(human_labels, (str, bytes)) or not hasattr(human_labels, "__len__"):
+    if isinstance(human_labels, (str, bytes, Mapping)) or not hasattr(human_labels, "__len__"):
         raise parameter_error("human_labels", "a list with one verdict or None per reference", human_labels)
     if len(human_labels) != len(records):
         raise InputError(
@@ -234,7 +234,8 @@ def _items(records: Records, questions: list[str | None], judge: Judge) -> list[
             what = "no question" if questions[row] is None else "a blank question"
             raise InputError(
                 f"references[{row}] (id {shorten(records.ids[row])}) has {what}, which this judge reads. Pass "
-                f"questions=[...], one per reference, or give every reference record the key 'question'."
+                f"questions=[...], one per reference, or give every reference record the key 'question' (command line: "
+                f"--question COLUMN)."
             )
         asked = question if judge.reads_questions else ""
         if judge.reads_all_references:
@@ -258,13 +259,12 @@ def _rows(
     combine = AGGREGATES[aggregate]
     probabilities: NDArray[np.float64] = np.zeros(len(records))
     best = np.full(len(records), -1, dtype=np.int64)
-    by_item: list[list[float]] = []
+    by_reference: list[list[float | None]] = []  # of a judge that reads all references together, one score
     truncated: list[bool] = []
     start = 0
     for row, (answer, references) in enumerate(zip(records.predictions, records.references, strict=True)):
         stop = start + len(items[row])
         scores = judged.scores[start:stop].tolist()
-        by_item.append(scores)
         truncated.append(bool(judged.truncated[start:stop].any()))
         start = stop
         filled = [index for index, text in enumerate(references) if text.strip()]
@@ -272,8 +272,11 @@ def _rows(
             probabilities[row] = combine(scores)
             if not judge.reads_all_references:
                 best[row] = filled[max(range(len(scores)), key=scores.__getitem__)]
+                of_reference = dict(zip(filled, scores, strict=True))
+                scores = [of_reference.get(index) for index in range(len(references))]
         else:  # no answer, or none to give
             probabilities[row] = float(not filled and not answer.strip() and not records.missing[row])
+        by_reference.append(scores)
     asked = np.fromiter(map(bool, items), dtype=np.bool_, count=len(records))
     accuracy = np.where(asked, probabilities >= threshold, probabilities == 1.0).astype(np.float64)
     has_answer = np.fromiter(map(bool, records.references), dtype=np.bool_, count=len(records))
@@ -290,7 +293,7 @@ def _rows(
         extra={
             "prediction": records.predictions,
             "references": records.references,
-            "reference_scores": by_item,
+            "reference_scores": by_reference,
             "truncated": truncated,
         },
     )

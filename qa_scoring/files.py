@@ -100,13 +100,14 @@ def read_no_answer_file(path: str) -> dict[str, object]:
     return content
 
 
-def column(rows: list[Row] | dict[str, Any], name: str, option: str) -> list[Any]:
+def column(rows: list[Row] | dict[str, Any], name: str, option: str, *, blanks: bool = False) -> list[Any]:
     """Take one column out of rows.
 
     Args:
         rows: What ``read_reference_file`` or ``read_table`` returned.
         name: The column.
         option: Which option asked for it, for the message.
+        blanks: Whether a row may have no value, which then is None.
 
     Returns:
         One value per row.
@@ -122,9 +123,9 @@ def column(rows: list[Row] | dict[str, Any], name: str, option: str) -> list[Any
     if not isinstance(rows, list) or name not in known:
         raise InputError(f"{option} {name}: there is no column {name!r}; the columns are {', '.join(known)}.")
     lacking = next((number for number, row in enumerate(rows) if row.get(name) is None), None)
-    if lacking is not None:
+    if lacking is not None and not blanks:
         raise InputError(f"{option} {name}: row {lacking} has no value in this column.")
-    return [row[name] for row in rows]
+    return [row.get(name) for row in rows]
 
 
 def read_table(path: str) -> list[Row]:

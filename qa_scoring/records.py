@@ -321,12 +321,15 @@ def read_questions(questions: object, references: object, ids: Sequence[str]) ->
             rows = list(cast(Iterable[Any], references))
         found = [row.get("question") if isinstance(row, Mapping) else None for row in rows]
     elif isinstance(questions, Mapping):
-        lacking = [key for key in ids if key not in questions]
+        by_id = dict(
+            zip(cast(list[str], _read_ids(list(questions), "questions", mapping=True)), questions.values(), strict=True)
+        )
+        lacking = [key for key in ids if key not in by_id]
         if lacking:
             raise InputError(
                 f"{len(lacking)} ids of the references have no question ({first_few(lacking, len(lacking))})."
             )
-        found = [questions[key] for key in ids]
+        found = [by_id[key] for key in ids]
     else:
         found = _as_list(questions, "questions")
         if len(found) != len(ids):

@@ -11,7 +11,7 @@ from qa_scoring.cli.score import run, shared_options
 
 @click.command(name="ava_metric")
 @shared_options
-@click.option("--question", metavar="COLUMN", default="question", show_default=True, help="Of REFERENCES.")
+@click.option("--question", metavar="COLUMN", help="Of REFERENCES.  [default: question, if it is there]")
 @click.option("--model", metavar="NAME", help="Hub id or the folder of a judge.  [default: the embedded one]")
 @click.option("--revision", metavar="REVISION", help="Branch, tag or commit on the Hub.")
 @click.option("--threshold", type=float, metavar="P", help="Least probability of a correct answer; default: its own.")
@@ -22,7 +22,7 @@ from qa_scoring.cli.score import run, shared_options
 @click.option("--dtype", metavar="NAME", help="float32 (default), bfloat16 or float16.")
 @click.option("--max-length", type=int, metavar="N", help="Longest input in tokens; default: the judge's own.")
 @click.option("--cache-dir", metavar="FOLDER", help="Keep the probabilities here, and read them from here.")
-def command(predictions: str, references: str, question: str, human_label: str | None, **options: Any) -> None:
+def command(predictions: str, references: str, question: str | None, human_label: str | None, **options: Any) -> None:
     """AVA: is an answer correct, given the question and the references? A learned judge says."""
     from qa_scoring import files
     from qa_scoring.ava import score_ava
@@ -32,9 +32,11 @@ def command(predictions: str, references: str, question: str, human_label: str |
         raise InputError("Only one of the files can be standard input ('-').")
 
     def prepare(predicted: Any, expected: Any) -> tuple[Any, dict[str, Any]]:
-        found: dict[str, Any] = {"questions": files.column(expected, question, "--question")}
+        found: dict[str, Any] = {}
+        if question is not None:
+            found["questions"] = files.column(expected, question, "--question")
         if human_label is not None:
-            values = files.column(expected, human_label, "--human-label")
+            values = files.column(expected, human_label, "--human-label", blanks=True)
             found["human_labels"] = [_verdict(value) for value in values]
         return predicted, found
 

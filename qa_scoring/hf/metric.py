@@ -7,8 +7,10 @@ run (``num_process`` > 1) go through ``evaluate``'s Arrow files, in one canonica
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import datasets
@@ -141,6 +143,15 @@ class AnswerMetric(evaluate.Metric):  # type: ignore[misc]
     def _keep(self, scored: Scored) -> dict[str, Any]:
         self._signature = scored.signature
         return scored.result
+
+    def _build_data_dir(self) -> str:
+        """Make the folder of the rows of a distributed run; a configuration may be the path of a model, not a name."""
+        configuration = self.config_name
+        if not configuration.isidentifier():
+            configuration = hashlib.blake2b(configuration.encode(), digest_size=16).hexdigest()
+        folder = Path(self._data_dir_root, self.name, configuration)
+        folder.mkdir(parents=True, exist_ok=True)
+        return str(folder)
 
     def _configured(self, value: str | None) -> str | None:
         """Return the value, or else the configuration the metric was loaded with."""

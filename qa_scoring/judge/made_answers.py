@@ -242,11 +242,9 @@ def _quantity(known: Known, rng: random.Random) -> Made:
     )
     kind = rng.randrange(5)
     if kind < 2:
-        turned = value * factor
-        answer = f"{round(turned, 1 if turned < 30 else 0):g} {other}"
+        answer = f"{_rounded(value * factor)} {other}"
     elif kind == 2:
-        turned = value * factor * rng.choice((0.5, 0.8, 1.25, 1.5, 2.0, 10.0))
-        answer = f"{round(turned, 1 if turned < 30 else 0):g} {other}"
+        answer = f"{_rounded(value * factor * rng.choice((0.5, 0.8, 1.25, 1.5, 2.0, 10.0)))} {other}"
     elif kind == 3:
         answer = f"{value:g} {other}"
     else:
@@ -256,13 +254,18 @@ def _quantity(known: Known, rng: random.Random) -> Made:
     return Made(rng.choice(_ASKED), (f"{value:g} {unit}",), text, kind in (0, 1, 4), "")
 
 
+def _rounded(value: float) -> str:
+    """Write a number as people do, within 5 % of what it is."""
+    return f"{value:.2g}" if value < 1 else f"{round(value, 1 if value < 30 else 0):.10g}"
+
+
 def _degrees(known: Known, rng: random.Random) -> Made:
     celsius = rng.choice((rng.randint(-40, 250), 10 * rng.randint(0, 30)))
     fahrenheit = celsius * 9 / 5 + 32
     correct = rng.random() < 0.5
     wrong = rng.choice((celsius, fahrenheit + rng.choice((-30, -18, 18, 40))))
     shown = fahrenheit if correct else wrong
-    one = (f"{celsius} °C", f"{celsius} degrees Celsius"), (f"{shown:.0f} °F", f"{shown:.0f} degrees Fahrenheit")
+    one = (f"{celsius} °C", f"{celsius} degrees Celsius"), (f"{round(shown)} °F", f"{round(shown)} degrees Fahrenheit")
     return Made(
         "What temperature is it?",
         (rng.choice(one[0]),),

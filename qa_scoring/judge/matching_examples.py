@@ -105,22 +105,30 @@ def _items(source: Source, data: Path) -> list[Item]:
     if not path.is_file():
         raise InputError(f"{path}: there is no such file; expected the {kind} data of the run.")
     if isinstance(source, JudgedAnswers):
-        return [
-            Item(row.question, row.references, row.answer, row.correct, source.weight, kind)
-            for row in read_judged_answers(path)
-            if row.answer.strip()
-        ]
+        return _judged(path, source.weight)
     if isinstance(source, SemEval2013):
         return [
             Item(
                 row.question or row.identity, (row.reference,), row.text, row.verdict == "correct", source.weight, kind
             )
             for row in read_student_answers(path)
-            if source.contradictory or row.verdict != "contradictory"
+            if row.text.strip() and (source.contradictory or row.verdict != "contradictory")
         ]
     raise InputError(
         f"{path}: the matching judge learns from {first_few(['judged-answers', 'semeval2013'], 2)}; got {kind}."
     )
+
+
+def _judged(path: Path, weight: float) -> list[Item]:
+    """Read judged answers as scoring reads them: blank references and blank answers do not reach the judge."""
+    items: list[Item] = []
+    for number, row in enumerate(read_judged_answers(path)):
+        if not row.question.strip():
+            raise InputError(f"{path}, row {number}: expected a question that is not blank; got {row.question!r}.")
+        references = tuple(text for text in row.references if text.strip())
+        if references and row.answer.strip():
+            items.append(Item(row.question, references, row.answer, row.correct, weight, KIND_NAMES[JudgedAnswers]))
+    return items
 
 
 def _sort_of(text: str) -> tuple[bool, bool, int]:

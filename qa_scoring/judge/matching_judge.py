@@ -63,7 +63,7 @@ class MatchingJudge(Reranks):
             np.maximum.at(scores, pairs, logits)  # the best reference decides
             np.logical_or.at(truncated, pairs, reading.truncated)
             rows = sorted(set(pairs))
-            scores[rows] = 1.0 / (1.0 + np.exp(-scores[rows] / self._temperature))
+            scores[rows] = 0.5 * (1.0 + np.tanh(0.5 * scores[rows] / self._temperature))  # which cannot overflow
             keep(rows, Scores(scores[rows], truncated[rows]))
         return Scores(scores, truncated)
 
@@ -113,7 +113,7 @@ def load_matching_judge(
         raise _no_head(path, error) from error
     where = base_model_folder(base, facts.get("base_sha256", SHA256))
     encoder, tokenizer = load_encoder(where)
-    check_usable(str(where), encoder, tokenizer, max_length)
+    check_usable(str(where), encoder, tokenizer, max_length or longest)
     texts = TextReader(
         encoder.to(device=device, dtype=getattr(torch, dtype)),
         tokenizer,

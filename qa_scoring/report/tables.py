@@ -64,13 +64,17 @@ def result_report(result: Figures, scores: Sequence[str], signature: Signature) 
         signature: Of the run.
 
     Returns:
-        Table, best thresholds where there are any, signature.
+        Table, best thresholds and the accuracy that human labels correct where there are any, signature.
     """
     parts: list[RenderableType] = [figures_table(result, scores)]
     for name in scores:
         if result.get(f"best_{name}") is not None:
             threshold = result[f"best_{name}_thresh"]
             parts.append(Text(f"best {name} {result[f'best_{name}']:.2f} at no-answer threshold {threshold:.6g}"))
+    if result.get("ppi_accuracy") is not None:
+        low, high = result["ppi_confidence_interval"]
+        interval = f"{result['ppi_accuracy']:.2f} [{low:.2f}, {high:.2f}]"
+        parts.append(Text(f"accuracy with {result['human_labels']} human labels {interval}"))
     parts.append(Text(f"signature: {signature}", style="dim"))
     return Group(*parts)
 
