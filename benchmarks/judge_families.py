@@ -35,7 +35,7 @@ BASE = "sentence-transformers/all-MiniLM-L6-v2"
 LONGEST = 80  # characters
 SOURCE = {"references_per_answer": 1, "references_by": "overlap"}
 NETWORK = {
-    "base": BASE, "epochs": 1, "learning_rate": 1e-4, "batch_size": 8, "max_length": 96, "warmup": 0.1,
+    "base": BASE, "epochs": 1, "learning_rate": 2e-4, "batch_size": 8, "max_length": 96, "warmup": 0.1,
 }  # fmt: skip
 
 
@@ -66,7 +66,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("data", type=Path)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--examples", type=int, default=2400)
+    parser.add_argument("--examples", type=int, default=1500)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     results = json.loads(options.out.read_text()) if options.out.is_file() else {}

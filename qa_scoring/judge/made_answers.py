@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from qa_scoring.judge.shared_words import OPPOSITE
+from qa_scoring.judge.words import read_words
 
 
 class Known(NamedTuple):
@@ -62,6 +63,12 @@ _ASIDE_RIGHT = (
 _BESIDE = (
     "It was {1}, who came long before {0}.", "{1} did it; {0} only watched.", "{1} came first and {0} second.",
     "{0} is where it ended, but it began with {1}.", "The rival of {0}, namely {1}.", "{1}, as {0} reported.",
+    "{1}. Do not confuse it with {0}.", "They asked {0} first and got a refusal, so it became {1}.",
+    "{1} replaced {0}.",
+    "{0} is what people expect, yet the record says {1}.", "Before {0} there was {1}, and that is the one.",
+    "{1}, named in honour of {0}.", "{0} lost to {1}.", "{0} is nearby, although the place itself is {1}.",
+    "It is {1}; the other candidate was {0}.", "{1} - the one from {0}.", "{0} comes second to {1}.",
+    "In the first draft {0}, in the final version {1}.", "{0} applies to others; here it is {1}.",
     "{0} was considered, but {1} was chosen.", "It is {1}, which is next to {0}.", "After {0} declined, {1} took it.",
 )  # fmt: skip
 _REFUSALS = (
@@ -70,6 +77,14 @@ _REFUSALS = (
     "I could not find anything about {0}.", "The document mentions {0}, but not the answer.", "No idea.",
     "As an AI language model I cannot answer that.", "It is not known whether it was {0}.", "No answer.",
     "I can't tell from the passage whether {0} is meant.", "This question cannot be answered.", "N/A",
+)  # fmt: skip
+_TURNED = (
+    "I'm sorry for the delay; it is {}.", "I can't quote the exact passage, but it says {}.",
+    "I do not have the page at hand. According to my notes: {}.", "I cannot open the link. From what you pasted, {}.",
+    "Not an expert here, but {}.",
+    "I don't know much about it, except that it is {}.", "I am not able to browse, but the text above says {}.",
+    "The document does not say much. It does give {}.", "Sorry, I misread that at first. It should be {}.",
+    "I couldn't find a source for it in the first part, though the second part names {}.",
 )  # fmt: skip
 _UNSURE = (
     "I think it is {}.", "Probably {}.", "It might be {}.", "I'm not certain, but I believe it is {}.", "{}, I guess.",
@@ -99,6 +114,7 @@ _CONVERSIONS = (
     ("grams", "ounces", 0.035274), ("decades", "years", 10.0), ("months", "years", 1 / 12), ("mph", "km/h", 1.609344),
 )  # fmt: skip
 _ASKED = ("How much is it?", "How far is it?", "How long does it take?", "What is the size?", "How heavy is it?")
+_ALIKE = 0.35  # Dice of the trigrams
 _NAME = re.compile(r"[A-Z][a-zà-ÿ]+(?: [A-Z]\.)?(?: [A-Z][a-zà-ÿ]+){1,2}")
 
 
@@ -289,6 +305,24 @@ def _refusal(reference: str, known: Known, rng: random.Random) -> _Pair:
     return rng.choice(_REFUSALS).format(rng.choice((reference, asked))), False
 
 
+def _turned(reference: str, known: Known, rng: random.Random) -> _Pair:
+    correct = rng.random() < 0.75
+    return rng.choice(_TURNED).format(reference if correct else known.others[0]), correct
+
+
+def _look_alike(reference: str, known: Known, rng: random.Random) -> _Pair | None:
+    """Take another text that is spelled like the reference."""
+    own = read_words(reference).trigrams
+
+    def alike(text: str) -> float:
+        trigrams = read_words(text).trigrams
+        shared = sum(min(count, trigrams[item]) for item, count in own.items())
+        return 2 * shared / (own.total() + trigrams.total())
+
+    likest = max(known.others, key=alike)
+    return (_said(likest, rng), False) if alike(likest) >= _ALIKE else None
+
+
 def _unsure(reference: str, known: Known, rng: random.Random) -> _Pair:
     correct = rng.random() < 0.6
     return rng.choice(_UNSURE).format(reference if correct else known.others[0]), correct
@@ -311,20 +345,20 @@ def _echo(reference: str, known: Known, rng: random.Random) -> _Pair:
 
 def _list(known: Known, rng: random.Random) -> Made:
     pool = list(dict.fromkeys((known.references[0], *known.others)))
-    items = [text for text in pool if len(text) < 30][:4]
+    items = [text for text in pool if len(text) < 30][: rng.choice((3, 4, 4))]
     if len(items) < 3:
         return Made(known.question, known.references, _said(known.references[0], rng), True, "")
     extra, items = items[-1], items[:-1]
     reference = _joined(items, rng)
-    kind = rng.randrange(5)
-    shuffled = rng.sample(items, len(items))
-    if kind == 1:
-        shuffled = shuffled[1:]
-    elif kind == 2:
-        shuffled = [*shuffled[1:], extra]
+    kind = rng.randrange(7)
+    answer = rng.sample(items, len(items))
+    if kind in (1, 2):
+        answer = answer[1:]
     elif kind == 3:
-        shuffled = [*shuffled, extra]
-    return Made(known.question, (reference,), _said(_joined(shuffled, rng), rng), kind in (0, 4), "")
+        answer = [*answer[1:], extra]
+    elif kind == 4:
+        answer = [*answer, extra]
+    return Made(known.question, (reference,), _said(_joined(answer, rng), rng), kind in (0, 5, 6), "")
 
 
 def _joined(items: Sequence[str], rng: random.Random) -> str:
@@ -423,6 +457,8 @@ RULES: dict[str, Callable[[Known, random.Random], Made | None]] = {
     "set aside": _simple(_set_aside),
     "beside": _simple(_beside),
     "refusal": _simple(_refusal),
+    "turned": _simple(_turned),
+    "look-alike": _simple(_look_alike),
     "unsure": _simple(_unsure),
     "undecided": _simple(_undecided),
     "echo": _simple(_echo),
