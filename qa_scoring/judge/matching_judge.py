@@ -54,16 +54,18 @@ class MatchingJudge(Reranks):
         """Score items of question, answer and any number of references."""
         import torch
 
-        scores = np.full(len(items), -np.inf)
+        from qa_scoring.judge.matching import best_of  # imports torch
+
+        scores = np.empty(len(items))
         truncated = np.zeros(len(items), dtype=np.bool_)
         for reading in self._reader.read(items, progress):
-            with torch.inference_mode():
-                logits = self._head(reading.features).double().numpy()
             pairs = [row for row, _ in reading.pairs]
-            np.maximum.at(scores, pairs, logits)  # the best reference decides
+            place = {row: number for number, row in enumerate(dict.fromkeys(pairs))}
+            rows = list(place)
+            with torch.inference_mode():
+                logits = best_of(self._head(reading.features), torch.tensor([place[row] for row in pairs]), len(rows))
+                scores[rows] = torch.sigmoid(logits.double() / self._temperature).numpy()
             np.logical_or.at(truncated, pairs, reading.truncated)
-            rows = sorted(set(pairs))
-            scores[rows] = 0.5 * (1.0 + np.tanh(0.5 * scores[rows] / self._temperature))  # which cannot overflow
             keep(rows, Scores(scores[rows], truncated[rows]))
         return Scores(scores, truncated)
 
