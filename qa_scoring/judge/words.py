@@ -78,6 +78,7 @@ for _names, _dimension, _factor, _offset in (
 ):
     _UNITS |= dict.fromkeys(_names.split(), (_dimension, _factor, _offset))
 _SPELLINGS = (
+    (re.compile(r"(?<=\d)(?=(?:km|cm|mm|kg|mg|ml|lb|ft|kb|mb|gb|tb|mph|m|g|l|c|f)\b)"), " "),
     (re.compile(r"°\s*([cf])\b"), r" \1 "),
     (re.compile(r"\b(?:km|kilomet(?:er|re)s?) ?(?:/|per) ?(?:h\b|hour\b)"), " kmh "),
     (re.compile(r"\bmiles? per hour\b"), " mph "),
@@ -86,7 +87,6 @@ _SPELLINGS = (
     (re.compile(r"\bper ?cent\b"), " percent "),
     (re.compile(r"\bdegrees?\b"), " "),
     (re.compile(r"&"), " and "),
-    (re.compile(r"(?<=\d)(?=(?:km|cm|mm|kg|mg|ml|lb|ft|kb|mb|gb|tb|mph|m|g|l|c|f)\b)"), " "),
 )
 
 

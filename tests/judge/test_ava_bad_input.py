@@ -1,4 +1,4 @@
-"""Bad input of ``ava_metric``: one clear error per case, the same through the function and through ``evaluate.load``."""
+"""Bad input of ``ava_metric``: one clear error per case, through the function and through ``evaluate.load``."""
 
 from __future__ import annotations
 
