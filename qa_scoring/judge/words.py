@@ -201,7 +201,8 @@ def _one_number_at(words: list[str], start: int) -> tuple[float | None, int]:
     total, group, place = 0.0, 0.0, start
     while place < len(words):
         word = words[place]
-        if _fits(word, group, first=place == start):
+        in_digits = place == start + 1 and _is_number(words[start])  # 2020, nine: two numbers
+        if _fits(word, group, first=place == start) and not in_digits:
             group += _SMALL[word] if word in _SMALL else float(word)
         elif word == "hundred" and group:
             group *= 100

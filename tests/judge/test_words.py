@@ -51,6 +51,8 @@ NUMBERS = {
     "one hundred and": "100 and",
     "one and two": "1 and 2",
     "four score": "4 score",
+    "in 2020, nine states": "in 2020 9 states",
+    "3 hundred and five": "305",
     "B2B": "b 2 b",
 }
 SPELLINGS = {
