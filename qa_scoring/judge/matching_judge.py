@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -160,10 +161,19 @@ def write_head(path: Path, tensors: Mapping[str, Any], facts: Mapping[str, objec
         tensors: State of a ``MatchingHead``.
         facts: ``name``, ``max_length``, ``base_sha256``, ``threshold``, ``temperature``.
     """
-    from safetensors.torch import save_file
+    from safetensors.torch import save
 
     tensors = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
-    save_file(tensors, path, metadata={**{name: str(value) for name, value in facts.items()}, "format": "pt"})
+    content = save(tensors, metadata={**{name: str(value) for name, value in facts.items()}, "format": "pt"})
+    path.write_bytes(_with_sorted_header(content))
+
+
+def _with_sorted_header(content: bytes) -> bytes:
+    """Give the same weights the same bytes: safetensors writes its metadata in an order drawn by chance."""
+    data = 8 + int.from_bytes(content[:8], "little")
+    header = json.dumps(json.loads(content[8:data]), sort_keys=True, separators=(",", ":")).encode()
+    header = header.ljust(-(-len(header) // 8) * 8)  # aligned, as the format wants the data
+    return len(header).to_bytes(8, "little") + header + content[data:]
 
 
 def change_head(folder: Path, facts: Mapping[str, object]) -> None:
