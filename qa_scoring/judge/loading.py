@@ -126,7 +126,7 @@ def load_judge(
     folder = EMBEDDED if model == EMBEDDED_NAME else Path(model)
     if revision is not None and (not isinstance(revision, str) or not revision):
         raise parameter_error("revision", "None, or a branch, tag or commit", revision)
-    if revision is not None and folder.is_dir():
+    if revision is not None and (model == EMBEDDED_NAME or folder.is_dir()):
         what = "The embedded judge ships with this package; it" if folder == EMBEDDED else f"{model} is a folder, which"
         raise InputError(f"{what} has no 'revision'; models on the Hub have.")
     if dtype not in (None, *DTYPES):
@@ -161,7 +161,14 @@ def _kind(model: str, folder: Path, revision: str | None) -> str:
     if (folder / HEAD).is_file():
         return "matching"
     if folder.is_dir():
-        return "linear" if (folder / LINEAR_FILE).is_file() else "network"
+        if (folder / LINEAR_FILE).is_file():
+            return "linear"
+        if not (folder / "config.json").is_file():
+            raise InputError(
+                f"The folder {folder} holds no judge; expected {HEAD}, {LINEAR_FILE}, or config.json and its weights, "
+                f"which `qa-scoring judge train` writes."
+            )
+        return "network"
     found = hub_commit(model, revision, organization=None, file=LINEAR_FILE)
     return "network" if found is None else "linear"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -54,16 +55,18 @@ class MatchingJudge(Reranks):
         """Score items of question, answer and any number of references."""
         import torch
 
-        scores = np.full(len(items), -np.inf)
+        from qa_scoring.judge.matching import best_of  # imports torch
+
+        scores = np.empty(len(items))
         truncated = np.zeros(len(items), dtype=np.bool_)
         for reading in self._reader.read(items, progress):
-            with torch.inference_mode():
-                logits = self._head(reading.features).double().numpy()
             pairs = [row for row, _ in reading.pairs]
-            np.maximum.at(scores, pairs, logits)  # the best reference decides
+            place = {row: number for number, row in enumerate(dict.fromkeys(pairs))}
+            rows = list(place)
+            with torch.inference_mode():
+                logits = best_of(self._head(reading.features), torch.tensor([place[row] for row in pairs]), len(rows))
+                scores[rows] = torch.sigmoid(logits.double() / self._temperature).numpy()
             np.logical_or.at(truncated, pairs, reading.truncated)
-            rows = sorted(set(pairs))
-            scores[rows] = 0.5 * (1.0 + np.tanh(0.5 * scores[rows] / self._temperature))  # which cannot overflow
             keep(rows, Scores(scores[rows], truncated[rows]))
         return Scores(scores, truncated)
 
@@ -158,10 +161,19 @@ def write_head(path: Path, tensors: Mapping[str, Any], facts: Mapping[str, objec
         tensors: State of a ``MatchingHead``.
         facts: ``name``, ``max_length``, ``base_sha256``, ``threshold``, ``temperature``.
     """
-    from safetensors.torch import save_file
+    from safetensors.torch import save
 
     tensors = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
-    save_file(tensors, path, metadata={**{name: str(value) for name, value in facts.items()}, "format": "pt"})
+    content = save(tensors, metadata={**{name: str(value) for name, value in facts.items()}, "format": "pt"})
+    path.write_bytes(_with_sorted_header(content))
+
+
+def _with_sorted_header(content: bytes) -> bytes:
+    """Give the same weights the same bytes: safetensors writes its metadata in an order drawn by chance."""
+    data = 8 + int.from_bytes(content[:8], "little")
+    header = json.dumps(json.loads(content[8:data]), sort_keys=True, separators=(",", ":")).encode()
+    header = header.ljust(-(-len(header) // 8) * 8)  # aligned, as the format wants the data
+    return len(header).to_bytes(8, "little") + header + content[data:]
 
 
 def change_head(folder: Path, facts: Mapping[str, object]) -> None:

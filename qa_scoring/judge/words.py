@@ -78,6 +78,7 @@ for _names, _dimension, _factor, _offset in (
 ):
     _UNITS |= dict.fromkeys(_names.split(), (_dimension, _factor, _offset))
 _SPELLINGS = (
+    (re.compile(r"(?<=\d)(?=(?:km|cm|mm|kg|mg|ml|lb|ft|kb|mb|gb|tb|mph|m|g|l|c|f)\b)"), " "),
     (re.compile(r"°\s*([cf])\b"), r" \1 "),
     (re.compile(r"\b(?:km|kilomet(?:er|re)s?) ?(?:/|per) ?(?:h\b|hour\b)"), " kmh "),
     (re.compile(r"\bmiles? per hour\b"), " mph "),
@@ -86,7 +87,6 @@ _SPELLINGS = (
     (re.compile(r"\bper ?cent\b"), " percent "),
     (re.compile(r"\bdegrees?\b"), " "),
     (re.compile(r"&"), " and "),
-    (re.compile(r"(?<=\d)(?=(?:km|cm|mm|kg|mg|ml|lb|ft|kb|mb|gb|tb|mph|m|g|l|c|f)\b)"), " "),
 )
 
 
@@ -201,7 +201,8 @@ def _one_number_at(words: list[str], start: int) -> tuple[float | None, int]:
     total, group, place = 0.0, 0.0, start
     while place < len(words):
         word = words[place]
-        if _fits(word, group, first=place == start):
+        in_digits = place == start + 1 and _is_number(words[start])  # 2020, nine: two numbers
+        if _fits(word, group, first=place == start) and not in_digits:
             group += _SMALL[word] if word in _SMALL else float(word)
         elif word == "hundred" and group:
             group *= 100
