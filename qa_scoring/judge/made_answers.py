@@ -115,6 +115,11 @@ _CONVERSIONS = (
 )  # fmt: skip
 _ASKED = ("How much is it?", "How far is it?", "How long does it take?", "What is the size?", "How heavy is it?")
 _ALIKE = 0.35  # Dice of the trigrams
+_SEVERAL = (
+    "What are they?", "Which ones are meant?", "Who were the members?", "Name all of them.",
+    "What are the parts of it?", "Which things belong to it?", "Who are the {} of them?", "Which {} items are listed?",
+    "What are the {} names?",
+)  # fmt: skip
 _NAME = re.compile(r"[A-Z][a-zà-ÿ]+(?: [A-Z]\.)?(?: [A-Z][a-zà-ÿ]+){1,2}")
 
 
@@ -358,7 +363,8 @@ def _list(known: Known, rng: random.Random) -> Made:
         answer = [*answer[1:], extra]
     elif kind == 4:
         answer = [*answer, extra]
-    return Made(known.question, (reference,), _said(_joined(answer, rng), rng), kind in (0, 5, 6), "")
+    question = rng.choice(_SEVERAL).format(_ONES[len(items)])
+    return Made(question, (reference,), _said(_joined(answer, rng), rng), kind in (0, 5, 6), "")
 
 
 def _joined(items: Sequence[str], rng: random.Random) -> str:

@@ -60,7 +60,8 @@ class MatchingTrainingConfig:
         max_length: Longest text, in tokens.
         made: So many answers are made by rules of every question to learn from.
         made_weight: Weight of each.
-        hidden: Size of the head's hidden layer.
+        heads: So many heads are fitted, under the seeds ``seed``, ``seed`` + 1 …; their mean is one head.
+        hidden: Size of each head's hidden layer.
         dropout: Part of the features and of the hidden layer that is dropped while training.
         references_dropped: Part of the items of which, at each step, one reference drawn by chance is read alone.
         learning_rate: At the start; it falls to 0.
@@ -78,6 +79,7 @@ class MatchingTrainingConfig:
     max_length: int = key(LENGTH, 128)
     made: int = key(NUMBER, 3)
     made_weight: float = key(POSITIVE, 0.5)
+    heads: int = key(COUNT, 1)
     hidden: int = key(COUNT, 32)
     dropout: float = key(PART, 0.2)
     references_dropped: float = key(PART, 0.3)
@@ -240,7 +242,12 @@ def train_matching(
             "versions": {name: distribution_version(name) for name in ("torch", "transformers")},
         },
     )
-    head = _fit(config, sets.train, learnt, watched, result.log, progress)
+    heads = [
+        _fit(replace(config, seed=config.seed + number), sets.train, learnt, watched, result.log, progress)
+        for number in range(config.heads)
+    ]
+    head = mean_head(heads)
+    append_line(result.log, {"heads": config.heads, **_figures(head, watched)})
     stored = {"name": config.name, "max_length": config.max_length, **facts, "threshold": 0.5, "temperature": 1.0}
     write_head(out / HEAD, head.state_dict(), stored)
     return result
@@ -278,8 +285,33 @@ def _fit(
         mean = total / len(items)
         if not math.isfinite(mean):
             raise InputError(f"The loss is {mean} in epoch {epoch}; expected a number. Lower learning_rate.")
-        append_line(log, {"epoch": epoch, "loss": round(mean, 6), **_figures(head.eval(), watched)})
+        append_line(
+            log, {"seed": config.seed, "epoch": epoch, "loss": round(mean, 6), **_figures(head.eval(), watched)}
+        )
     return head
+
+
+def mean_head(heads: Sequence[MatchingHead]) -> MatchingHead:
+    """Put heads together into one that gives the mean of their logits.
+
+    Args:
+        heads: Heads over the same features, standardised alike.
+
+    Returns:
+        One head, in evaluation mode, with the hidden units of all.
+    """
+    count = len(heads)
+    together = MatchingHead(heads[0].mean.numel(), hidden=sum(head.hidden.out_features for head in heads))
+    with torch.no_grad():
+        together.mean.copy_(heads[0].mean)
+        together.deviation.copy_(heads[0].deviation)
+        together.linear.weight.copy_(torch.stack([head.linear.weight for head in heads]).mean(0))
+        together.linear.bias.copy_(torch.stack([head.linear.bias for head in heads]).mean(0))
+        together.hidden.weight.copy_(torch.cat([head.hidden.weight for head in heads]))
+        together.hidden.bias.copy_(torch.cat([head.hidden.bias for head in heads]))
+        together.output.weight.copy_(torch.cat([head.output.weight for head in heads], dim=1) / count)
+        together.output.bias.copy_(torch.stack([head.output.bias for head in heads]).mean(0))
+    return together.eval()
 
 
 def _figures(head: MatchingHead, watched: _Read) -> dict[str, Any]:

@@ -30,6 +30,12 @@ _HEDGE = re.compile(
     r"\b(?:may|might|maybe|perhaps|possibly|probably|likely|i (?:think|believe|guess|suppose)|could be|seems?|appears?"
     r"|unclear|presumably|if i (?:remember|recall)|not (?:certain|sure))\b"
 )
+_SEVERAL = re.compile(
+    r"\b(?:what|which|who|where) (?:are|were)\b|\b(?:which|what) (?:\w+ ){0,2}(?!does\b|was\b|has\b)"
+    r"\w+[^s\W]s\b(?! \w+s\b)"
+    r"|\bname (?:all|both|the (?:two|three|four|five|six)|two|three|four)\b|\blist\b|\bboth\b"
+    r"|\b(?:two|three|four|five|six|seven) (?:\w+ )?\w+s\b"
+)
 _CLAUSE = re.compile(r"[,;:.!?()\u2014\u2013]|\b(?:but|and|while|whereas|so|because|however|though|although)\b")
 _NEGATIONS = frozenset((
     "no", "not", "never", "none", "neither", "nor", "without", "cannot", "wasn't", "isn't", "aren't", "didn't",
@@ -111,6 +117,8 @@ class SharedWords(NamedTuple):
         other_quantity: 1 if both have a quantity of one dimension and none is the same.
         items: Part of the reference's items (a list) whose words the answer has.
         list: 1 if the reference is a list.
+        several: 1 if the question seems to ask for several things.
+        missing_items: Part of the reference's items that the answer lacks, where the question asks for several.
         other_items: Part of the answer's items (a list) that share no word with reference and question.
         sounds: Mean, over the reference's words, of the likeness in consonants of the answer's likest word.
         opposites: 1 if the answer has the opposite of a word of the reference, and not the word.
@@ -159,6 +167,8 @@ class SharedWords(NamedTuple):
     other_quantity: float
     items: float
     list: float
+    several: float
+    missing_items: float
     other_items: float
     sounds: float
     opposites: float
@@ -206,6 +216,8 @@ def shared_words(question: str, reference: str, answer: str) -> SharedWords:
     spelled = _likeness(r.words, frozenset(t.words[:_MOST_WORDS]))
     place = _find(r.words, t.words)
     items, listed = _items(reference), _items(answer)
+    had = sum(all(word in t.counts for word in item) for item in items) / max(1, len(items))
+    several = _asks_several(question)
     new_numbers = t.numbers - q.numbers
     denied = [not _NEGATIONS.isdisjoint(text.counts) for text in (t, r)]
     kept, elsewhere = _clauses(tone.clauses, r)
@@ -235,8 +247,10 @@ def shared_words(question: str, reference: str, answer: str) -> SharedWords:
         other_number=float(bool(new_numbers - r.numbers)),
         near_number=max((_near(one, other) for one in r.numbers for other in t.numbers), default=0.0),
         **_quantities(r, t),
-        items=sum(all(word in t.counts for word in item) for item in items) / max(1, len(items)),
+        items=had,
         list=float(len(items) > 1),
+        several=float(several),
+        missing_items=1.0 - had if several and len(items) > 1 else 0.0,
         other_items=sum(not any(word in r.counts or word in q.counts for word in item) for item in listed)
         / max(1, len(listed))
         if len(listed) > 1
@@ -396,6 +410,11 @@ def _quantities(reference: Words, answer: Words) -> dict[str, float]:
     ]
     same = any(_near(one, other) >= 0.98 for one, other in pairs)
     return {"same_quantity": float(same), "other_quantity": float(bool(pairs) and not same)}
+
+
+@lru_cache(maxsize=20_000)
+def _asks_several(question: str) -> bool:
+    return _SEVERAL.search(question.lower()) is not None
 
 
 @lru_cache(maxsize=50_000)
