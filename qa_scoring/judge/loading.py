@@ -143,7 +143,7 @@ def load_judge(
         max_length=max_length,
         batch_size=batch_size,
         device=choose_device(device),
-        files=_digest(kind, folder) if folder.is_dir() else None,
+        files=_digest(kind, folder) if kind == "matching" or folder.is_dir() else None,
     )
     if cache_dir is None:
         return _load(settings)
@@ -158,7 +158,7 @@ def load_judge(
 
 def _kind(model: str, folder: Path, revision: str | None) -> str:
     """Say which kind of judge a model is, by the files it has."""
-    if (folder / HEAD).is_file():
+    if model == EMBEDDED_NAME or (folder / HEAD).is_file():
         return "matching"
     if folder.is_dir():
         if (folder / LINEAR_FILE).is_file():

@@ -269,6 +269,15 @@ def test_unknown_arguments(compute: Callable[..., Any], linear_judge: Path) -> N
 
 
 @COMPUTE
+def test_an_embedded_judge_that_is_not_there(
+    compute: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qa_scoring.judge.loading.EMBEDDED", tmp_path / "embedded")
+    for cache_dir in (None, tmp_path):
+        refused(compute, "judge_head.safetensors is not a head .*: No such file", **ROWS, cache_dir=cache_dir)
+
+
+@COMPUTE
 def test_an_empty_folder(compute: Callable[..., Any], tmp_path: Path) -> None:
     message = rf"The folder {tmp_path} holds no judge; expected judge_head\.safetensors, judge\.json, or config\.json"
     refused(compute, message, **ROWS, model=str(tmp_path))
