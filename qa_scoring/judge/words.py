@@ -77,6 +77,7 @@ for _names, _dimension, _factor, _offset in (
     ("percent", "part", 0.01, 0.0),
 ):
     _UNITS |= dict.fromkeys(_names.split(), (_dimension, _factor, _offset))
+_DOTTED = re.compile(r"\b(?:[^\W\d_]\.){2,}(?!\w)|\b(?:[^\W\d_]\.)+[^\W\d_]\b(?!\w)")  # U.S.A., U.S
 _SPELLINGS = (
     (re.compile(r"(?<=\d)(?=(?:km|cm|mm|kg|mg|ml|lb|ft|kb|mb|gb|tb|mph|m|g|l|c|f)\b)"), " "),
     (re.compile(r"°\s*([cf])\b"), r" \1 "),
@@ -140,6 +141,7 @@ def read_words(text: str) -> Words:
     plain = plain.replace("’", "'")
     padded = f"  {' '.join(plain.split())} "
     trigrams = Counter(padded[start : start + 3] for start in range(len(padded) - 2))
+    plain = _DOTTED.sub(lambda found: found[0].replace(".", ""), plain)
     for pattern, by in _SPELLINGS:
         plain = pattern.sub(by, plain)
     plain = _ORDINAL.sub(r"\1", plain)
