@@ -37,6 +37,7 @@ NOT_NEGATIVE: Rule = ("a number of at least 0", lambda value: _is_number(value, 
 COUNT: Rule = ("an integer of at least 1", lambda value: _is_integer(value, 1))
 NUMBER: Rule = ("an integer of at least 0", lambda value: _is_integer(value, 0))
 LENGTH: Rule = ("an integer of at least 8", lambda value: _is_integer(value, 8))
+FLAG: Rule = ("true or false", lambda value: isinstance(value, bool))
 PATH: Rule = ("a path inside the data folder", _is_data_path)
 TEXT: Rule = ("a text", lambda value: isinstance(value, str) and bool(value))
 NAME: Rule = (

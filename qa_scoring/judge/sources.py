@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from qa_scoring.config_files import COUNT, PATH, POSITIVE, Rule, checked, key, plain_values, refuse_measuring_data
+from qa_scoring.config_files import COUNT, FLAG, PATH, POSITIVE, Rule, checked, key, plain_values, refuse_measuring_data
 from qa_scoring.errors import InputError, shorten
 
 _ORDER: Rule = ("'overlap' or 'seed'", lambda value: value in ("overlap", "seed"))
-_FLAG: Rule = ("true or false", lambda value: isinstance(value, bool))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +54,7 @@ class SemEval2013:
     """
 
     path: str = key(PATH)
-    contradictory: bool = key(_FLAG, True)
+    contradictory: bool = key(FLAG, True)
     weight: float = key(POSITIVE, 1.0)
 
 

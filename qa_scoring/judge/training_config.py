@@ -8,6 +8,7 @@ from typing import Any
 
 from qa_scoring.config_files import (
     COUNT,
+    FLAG,
     LENGTH,
     NAME,
     NAMES,
@@ -28,7 +29,6 @@ from qa_scoring.judge.families import check_family
 from qa_scoring.judge.sources import Source, read_held_out, read_sources, source_facts
 
 _FAMILY: Rule = ("'linear' or 'network'", lambda value: value in ("linear", "network"))
-_FLAG: Rule = ("true or false", lambda value: isinstance(value, bool))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,7 @@ class JudgeTrainingConfig:
     family: str = key(_FAMILY, "network")
     pairs: tuple[str, ...] = key(NAMES, ("r-qt", "t-qr"))
     encoders: str = key(TEXT, "own")
-    peer_attention: bool = key(_FLAG, False)
+    peer_attention: bool = key(FLAG, False)
     adapter_rank: int = key(COUNT, 8)
     adapter_alpha: float = key(POSITIVE, 16.0)
     base: str = key(TEXT, "FacebookAI/roberta-base")
@@ -84,7 +84,7 @@ class JudgeTrainingConfig:
     weight_decay: float = key(NOT_NEGATIVE, 0.01)
     early_stopping_patience: int | None = key(COUNT, None)
     evaluate_every: int | None = key(COUNT, None)
-    bfloat16: bool = key(_FLAG, False)
+    bfloat16: bool = key(FLAG, False)
     holdout: float = key(PART, 0.05)
     sources: tuple[Source, ...] = ()
     held_out: Source | None = None
