@@ -8,8 +8,8 @@ from types import ModuleType
 
 import pytest
 
-from benchmarks import bench_multilingual_squad as bench
 from benchmarks import bench_ava, bench_sas
+from benchmarks import bench_multilingual_squad as bench
 
 
 @pytest.mark.parametrize("script", [bench, bench_ava, bench_sas])
