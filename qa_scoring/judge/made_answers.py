@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from qa_scoring.judge.shared_words import OPPOSITE
 from qa_scoring.judge.words import read_words
+from qa_scoring.text.english import MONTHS, ONES, number_words
 
 
 class Known(NamedTuple):
@@ -94,18 +95,7 @@ _UNDECIDED = (
     "It could be {0}, {1} or {2}.", "Either {1} or {0}.", "{0} or {1}, I can't tell which.", "{1}, {0}, or maybe {2}.",
     "Some say {1}, others say {0}.", "Possibly {0}, possibly {1}.",
 )  # fmt: skip
-# fmt: off
-_ONES = [
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
-]
-_TENS = ["zero", "ten", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_MONTHS = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-    "December",
-]
-# fmt: on
-_MONTH = "|".join(_MONTHS)
+_MONTH = "|".join(MONTHS)
 _CONVERSIONS = (
     ("km", "miles", 0.621371), ("miles", "kilometres", 1.609344), ("metres", "feet", 3.28084), ("feet", "m", 0.3048),
     ("kg", "pounds", 2.204623), ("pounds", "kilograms", 0.453592), ("cm", "inches", 0.393701), ("inches", "cm", 2.54),
@@ -157,26 +147,6 @@ def _simple(rule: Callable[[str, Known, random.Random], _Pair | None]) -> Callab
         return None if found is None else Made(known.question, known.references, *found, rule="")
 
     return apply
-
-
-def number_words(number: int) -> str:
-    """Write a number below 1000 in words.
-
-    Args:
-        number: From 0 to 999.
-
-    Returns:
-        The words.
-
-    Example:
-        >>> number_words(121)
-        'one hundred and twenty-one'
-    """
-    if number < 20:
-        return _ONES[number]
-    if number < 100:
-        return _TENS[number // 10] + ("-" + _ONES[number % 10] if number % 10 else "")
-    return _ONES[number // 100] + " hundred" + (" and " + number_words(number % 100) if number % 100 else "")
 
 
 def _said(text: str, rng: random.Random) -> str:
@@ -237,10 +207,10 @@ def _date(reference: str, known: Known, rng: random.Random) -> _Pair | None:
         change = rng.randrange(3)
         day, month, year = (
             (day % 28 + 1, month, year),
-            (day, _MONTHS[(_MONTHS.index(month) + rng.randint(1, 10)) % 12], year),
+            (day, MONTHS[(MONTHS.index(month) + rng.randint(1, 10)) % 12], year),
             (day, month, year + rng.choice((-2, -1, 1, 2, 10, 100))),
         )[change]
-    number = _MONTHS.index(month) + 1
+    number = MONTHS.index(month) + 1
     ending = "th" if 10 <= day % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
     form = rng.choice(("{m} {d}, {y}", "{d} {m} {y}", "the {d}{e} of {m} {y}", "{y}-{n:02}-{d:02}", "{m} {d}{e}, {y}"))
     return _said(form.format(d=day, m=month, y=year, e=ending, n=number), rng), correct
@@ -250,7 +220,7 @@ def _year_in_date(reference: str, known: Known, rng: random.Random) -> _Pair | N
     if not re.fullmatch(r"1[5-9]\d\d|20[0-3]\d", reference):
         return None
     year = int(reference) if rng.random() < 0.5 else int(reference) + rng.choice((-5, -2, -1, 1, 2, 5))
-    day, month = rng.randint(1, 28), rng.choice(_MONTHS)
+    day, month = rng.randint(1, 28), rng.choice(MONTHS)
     return rng.choice((f"{month} {year}", f"in {year}", f"{day} {month} {year}", f"the year {year}")), str(
         year
     ) == reference
@@ -363,7 +333,7 @@ def _list(known: Known, rng: random.Random) -> Made:
         answer = [*answer[1:], extra]
     elif kind == 4:
         answer = [*answer, extra]
-    question = rng.choice(_SEVERAL).format(_ONES[len(items)])
+    question = rng.choice(_SEVERAL).format(ONES[len(items)])
     return Made(question, (reference,), _said(_joined(answer, rng), rng), kind in (0, 5, 6), "")
 
 

@@ -11,20 +11,19 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
+from qa_scoring.text.english import ONES, TENS
+
 _ARTICLES = frozenset(("a", "an", "the"))
 _WORD = re.compile(r"\d+\.\d+|[^\W_]+(?:'[^\W\d_]+)?")
 _NUMBER = re.compile(r"\b\d+s\b|\d+(?:,\d{3})+(?:\.\d+)?|\d+\.\d+|\d+")
 _ORDINAL = re.compile(r"\b(\d+)(?:st|nd|rd|th)\b")
 
-_ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
-_ONES_ON = "seventeen eighteen nineteen"
 _ORDINALS = "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth"
 _ORDINALS_ON = "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_SMALL = {word: value for value, word in enumerate(f"{_ONES} {_ONES_ON}".split())}
+_SMALL = {word: value for value, word in enumerate(ONES)}
 _SMALL |= {word: value for value, word in enumerate(f"{_ORDINALS} {_ORDINALS_ON}".split())}
-_SMALL |= {word: 10 * value for value, word in enumerate(_TENS.split(), start=2)}
-_SMALL |= {word[:-1] + "ieth": 10 * value for value, word in enumerate(_TENS.split(), start=2)}
+_SMALL |= {word: 10 * value for value, word in enumerate(TENS[2:], start=2)}
+_SMALL |= {word[:-1] + "ieth": 10 * value for value, word in enumerate(TENS[2:], start=2)}
 _SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000, "trillion": 10**12}
 _OTHER = {"dozen": 12, "once": 1, "twice": 2, "thrice": 3}
 

@@ -19,6 +19,7 @@ from qa_scoring.errors import InputError, shorten
 from qa_scoring.judgements import JudgedAnswer, read_judged_answers, read_student_answers
 from qa_scoring.similarity.strings import string_features
 from qa_scoring.similarity.training_config import JudgedAnswers, ScoredPairs, SemEval2013, Source, Synthetic
+from qa_scoring.text.english import MONTHS, number_words
 
 _NEAREST = 8  # a near reference is one of so many
 
@@ -341,40 +342,11 @@ class _Others:
 Made = tuple[str, str, float] | None
 
 # fmt: off
-_ONES = [
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
-]
-_TENS = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_MONTHS = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-    "December",
-]
 _UNITS = [
     "years", "miles", "people", "percent", "metres", "kilometres", "dollars", "days", "hours", "books", "times", "tons",
     "degrees", "pounds",
 ]
 # fmt: on
-
-
-def number_words(number: int) -> str:
-    """Write a number in English words.
-
-    Args:
-        number: From 0 to 999.
-
-    Returns:
-        The words.
-
-    Example:
-        >>> number_words(342)
-        'three hundred and forty-two'
-    """
-    if number < 20:
-        return _ONES[number]
-    if number < 100:
-        return _TENS[number // 10] + ("-" + _ONES[number % 10] if number % 10 else "")
-    return _ONES[number // 100] + " hundred" + (" and " + number_words(number % 100) if number % 100 else "")
 
 
 def words_and_digits(rng: random.Random, references: Sequence[str]) -> Made:
@@ -451,7 +423,7 @@ def different_dates(rng: random.Random, references: Sequence[str]) -> Made:
         (day % 28 + 1, month, year),
     ]
     other_day, other_month, other_year = changed[rng.randrange(3)]
-    return f"{_MONTHS[month]} {day}, {year}", f"{_MONTHS[other_month]} {other_day}, {other_year}", 0.1
+    return f"{MONTHS[month]} {day}, {year}", f"{MONTHS[other_month]} {other_day}, {other_year}", 0.1
 
 
 def dressed_reference(rng: random.Random, references: Sequence[str]) -> Made:
@@ -523,7 +495,7 @@ def _ordinal_suffix(day: int) -> str:
 
 def _date(rng: random.Random) -> tuple[int, str, int]:
     day, month, year = rng.randrange(1, 29), rng.randrange(12), rng.randrange(1500, 2025)
-    return day, _MONTHS[month], year
+    return day, MONTHS[month], year
 
 
 Rule = Callable[[random.Random, Sequence[str]], Made]

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_scoring.judge.made_answers import RULES, Known, Made, make_answers, number_words
+from qa_scoring.judge.made_answers import RULES, Known, Made, make_answers
 from qa_scoring.judge.words import read_words
+from qa_scoring.text.english import number_words
 
 KNOWN = [
     Known("Who found radium?", ("Marie Curie", "Curie", "M. Curie"), ("Niels Bohr", "Max Planck", "Lise Meitner")),
@@ -23,6 +24,7 @@ KNOWN = [
     Known("What happens to prices?", ("the prices always increase over time",), ("they fall", "nothing", "a war")),
     Known("Is the door open?", ("The door is open at night",), ("The gap is closed", "never", "no")),
     Known("Which city is it?", ("São Paulo",), ("Rome", "Paris", "Oslo")),
+    Known("Which country is it?", ("Austria",), ("Australia", "Peru", "Oslo")),
     Known("Which philosopher?", ("Wittgenstein",), ("Kant", "Hegel", "Hume")),
 ]
 
@@ -40,7 +42,7 @@ def test_every_rule_is_reached_with_the_verdicts_it_can_give() -> None:
         for known in KNOWN:
             verdicts.update((made.rule, made.correct) for made in make_answers(known, rng, len(RULES)))
     right = {"another reference", "repeated", "written number", "spelled"}
-    wrong = {"swapped", "other number", "beside", "refusal", "undecided", "opposite"}
+    wrong = {"swapped", "other number", "beside", "refusal", "undecided", "opposite", "look-alike"}
     both = set(RULES) - right - wrong
     expected = {(rule, True) for rule in right | both} | {(rule, False) for rule in wrong | both}
     assert set(verdicts) == expected

@@ -21,7 +21,8 @@ from qa_scoring.similarity.training_config import (
     Synthetic,
     read_config,
 )
-from qa_scoring.similarity.training_pairs import RULES, PairSets, build_pairs, count_origins, number_words
+from qa_scoring.similarity.training_pairs import RULES, PairSets, build_pairs, count_origins
+from qa_scoring.text.english import number_words
 from tests.conftest import REPOSITORY, data_path
 from tests.similarity_training.conftest import QUESTIONS
 
