@@ -15,11 +15,12 @@ from click.testing import CliRunner, Result
 
 from qa_scoring.cli.similarity import command
 from qa_scoring.encoders.base_model import WEIGHTS, load_encoder
-from qa_scoring.encoders.nearest import nearest_texts, train
+from qa_scoring.encoders.nearest import nearest_texts
 from qa_scoring.encoders.reading import TextReader
 from qa_scoring.encoders.scorers import score_distinct
 from qa_scoring.errors import InputError
 from qa_scoring.similarity.embedded import load_embedded
+from qa_scoring.similarity.training import train
 from qa_scoring.similarity.training_config import read_config
 from tests.similarity_training.conftest import PAIRS
 
