@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,14 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     # datasets and evaluate read these when they are imported, which is after this fixture only in subprocesses
     os.environ.setdefault("HF_HOME", str(tmp_path_factory.mktemp("hf_home")))
     os.environ["HF_HUB_OFFLINE"] = "1"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _offline(_own_cache: None) -> Iterator[None]:
+    """Never ask a hub, even where a test file was the first to import the library that does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+        yield
 
 
 def data_path(*parts: str) -> Path:

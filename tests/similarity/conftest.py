@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +19,6 @@ VOCABULARY = [
     "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *LETTERS, *(f"##{letter}" for letter in LETTERS), *WORDS.split(),
 ]  # fmt: skip
 MAX_LENGTH = 64
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _offline(_own_cache: None) -> Iterator[None]:
-    """Never ask a hub, even where a test file was the first to import the library that does."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-        yield
 
 
 def save_tokenizer(folder: Path) -> None:
