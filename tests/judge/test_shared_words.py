@@ -61,6 +61,14 @@ BY_HAND: dict[str, tuple[tuple[str, str, str], dict[str, float]]] = {
         ("", "red, blue and green", "blue, pink and red"),
         {"list": 1, "items": 2 / 3, "other_items": 1 / 3, "recall": 3 / 4},  # the words are red, blue, and, green
     ),
+    "a list that is asked for": (
+        ("Which three colours are they?", "red, blue and green", "blue, pink and red"),
+        {"several": 1, "missing_items": 1 / 3, "items": 2 / 3},
+    ),
+    "a list where one thing is asked for": (
+        ("Who did it?", "red, blue and green", "blue"),
+        {"several": 0, "missing_items": 0, "items": 1 / 3},
+    ),
     "opposites": (("", "an increase", "a decrease"), {"opposites": 1}),
     "no opposites": (("", "an increase", "an increase, not a decrease"), {"opposites": 0}),
     "set aside": (("", "Rome", "It is Paris, not Rome"), {"set_aside": 1, "set_aside_before": 0, "negated": 1}),
