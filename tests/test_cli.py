@@ -252,17 +252,22 @@ def test_demo_scores_twelve_languages() -> None:
     assert "best f1" in table
 
 
-def test_demo_scores_meaning_on_the_embedded_model() -> None:
+def test_demo_scores_english_answers_with_all_three_metrics() -> None:
     pytest.importorskip("torch")
-    table = ok("demo").partition("sas_metric,")[2]
-    scores = {
-        cells[0].strip(): [float(cell) for cell in cells[2:]]
-        for cells in (re.split(r"\s{2,}", line.strip()) for line in table.splitlines())
-        if len(cells) == 5 and cells[2] in ("0.00", "1.00")
+    printed = ok("demo").partition("sas_metric,")[2]
+    rows = {
+        cells[1].strip(): ([float(cell) for cell in cells[3:7]], cells[7])
+        for cells in (re.split(r"\s{2,}", line.strip()) for line in printed.splitlines())
+        if len(cells) == 8 and cells[3] in ("0.00", "1.00")
     }
-    assert scores["6 miles"][:2] == [0.0, 0.5]
-    assert scores["6 miles"][2] > 0.6 > 0.3 > scores["a good harvest"][2]
-    assert "model:qa-scoring-sas-en-2" in table
+    right, verdict = rows["6 miles"]
+    wrong, other_verdict = rows["a good harvest"]
+    assert right[:2] == [0.0, 0.5]
+    assert right[2] > 0.6 > 0.3 > wrong[2]
+    assert right[3] > 0.9 > 0.5 > wrong[3]
+    assert (verdict, other_verdict) == ("yes", "no")
+    assert "model:qa-scoring-sas-en-2" in printed
+    assert "model:qa-scoring-ava-en-1" in printed
 
 
 def test_help_and_version() -> None:
