@@ -209,6 +209,11 @@ DROPPED = {"tsheg": TSHEGS, "fugashi": "\x00"}
 any_text = st.text() | st.lists(st.sampled_from([*SAMPLES, " ", TSHEGS, "\x00", "の", "ก็"]), max_size=4).map("".join)
 
 
+def test_a_word_that_begins_with_a_combining_mark_keeps_no_space() -> None:
+    pytest.importorskip("icu4py")
+    check_nothing_is_lost("icu", "b a \u0bc6")
+
+
 @pytest.mark.parametrize("name", TOKENIZER_NAMES)
 @unhurried
 @given(any_text)

@@ -10,8 +10,10 @@ def icu() -> Tokenizer:
     """Segments of the root locale (the locale changes nothing here), blanks dropped."""
     package = require("icu4py", extra="icu", purpose="tokenizer='icu' (the default for Lao and Burmese)")
     breaker = require("icu4py.breakers", extra="icu", purpose="tokenizer='icu'").WordBreaker
-    return Tokenizer(
-        "icu",
-        f"{distribution_version('icu4py')}+icu.{package.icu_version}",
-        lambda words: [token for token in breaker(" ".join(words), "root") if not token.isspace()],
-    )
+
+    def tokens(words: list[str]) -> list[str]:
+        # a combining mark at the start of a word clings to the space before it
+        found = (token.strip() for token in breaker(" ".join(words), "root"))
+        return [token for token in found if token]
+
+    return Tokenizer("icu", f"{distribution_version('icu4py')}+icu.{package.icu_version}", tokens)
