@@ -23,6 +23,7 @@ from qa_scoring.rows import (
     Figures,
     Rows,
     Scored,
+    add_model_details,
     check_statistics,
     group_labels,
     summarize_scores,
@@ -149,12 +150,7 @@ def score_ava(
 
     result = with_groups(rows, figures_of)
     result["threshold"] = limit
-    truncated = [key for key, cut in zip(rows.ids, rows.extra["truncated"], strict=True) if cut]
-    result["truncated"], result["truncated_ids"] = len(truncated), truncated
-    if details:
-        result["details"] = rows.dicts()
-        for row in np.flatnonzero(records.missing).tolist():
-            result["details"][row]["prediction"] = None
+    add_model_details(result, rows, records.missing, details=details)
     resampled = confidence_level is not None
     counts = [len(answers) for answers in records.references]
     signature = Signature(

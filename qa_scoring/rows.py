@@ -269,6 +269,23 @@ def summarize_scores(
     return figures
 
 
+def add_model_details(result: Figures, rows: Rows, missing: BoolArray, *, details: bool) -> None:
+    """Add which answers a model read cut, and if asked for one dict per example.
+
+    Args:
+        result: Where ``truncated``, ``truncated_ids`` and ``details`` go.
+        rows: The rows, with the columns ``truncated`` and ``prediction``.
+        missing: Shape (n,), rows without a prediction.
+        details: Whether to add the dicts.
+    """
+    truncated = [key for key, cut in zip(rows.ids, rows.extra["truncated"], strict=True) if cut]
+    result["truncated"], result["truncated_ids"] = len(truncated), truncated
+    if details:
+        result["details"] = rows.dicts()
+        for row in np.flatnonzero(missing).tolist():
+            result["details"][row]["prediction"] = None
+
+
 def check_statistics(confidence_level: float | None, n_resamples: int, seed: int) -> None:
     """Validate the arguments that all metrics share.
 

@@ -15,7 +15,16 @@ from qa_scoring import __version__
 from qa_scoring.encoders.scorers import Pair, Progress, Scores, no_progress, score_distinct
 from qa_scoring.errors import InputError, parameter_error
 from qa_scoring.records import Missing, Records, make_records
-from qa_scoring.rows import DEFAULT_SEED, Rows, Scored, check_statistics, group_labels, summarize_scores, with_groups
+from qa_scoring.rows import (
+    DEFAULT_SEED,
+    Rows,
+    Scored,
+    add_model_details,
+    check_statistics,
+    group_labels,
+    summarize_scores,
+    with_groups,
+)
 from qa_scoring.signature import Signature
 from qa_scoring.similarity.loading import load_scorer
 from qa_scoring.similarity.models import NAMED_MODELS
@@ -136,12 +145,7 @@ def score_sas(
             seed=seed,
         ),
     )
-    truncated = [key for key, cut in zip(rows.ids, rows.extra["truncated"], strict=True) if cut]
-    result["truncated"], result["truncated_ids"] = len(truncated), truncated
-    if details:
-        result["details"] = rows.dicts()
-        for row in np.flatnonzero(records.missing).tolist():
-            result["details"][row]["prediction"] = None
+    add_model_details(result, rows, records.missing, details=details)
     resampled = confidence_level is not None
     counts = [len(answers) for answers in records.references]
     signature = Signature(

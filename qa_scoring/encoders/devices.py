@@ -36,3 +36,24 @@ def choose_device(device: str | None) -> str:
         there = ", ".join(name for name in DEVICES if available[name])
         raise InputError(f"The device {device!r} is not there; this machine has {there}.")
     return device
+
+
+def check_running(dtype: object, batch_size: object, max_length: object) -> None:
+    """Validate how a model of torch is to be run.
+
+    Args:
+        dtype: None or one of ``DTYPES``.
+        batch_size: None or at least 1.
+        max_length: None or at least 8, in tokens.
+
+    Raises:
+        InputError: One of them is not that.
+
+    Example:
+        >>> check_running("float32", None, 128)
+    """
+    if dtype not in (None, *DTYPES):
+        raise parameter_error("dtype", f"None or one of {', '.join(map(repr, DTYPES))}", dtype)
+    for name, value, least in (("batch_size", batch_size, 1), ("max_length", max_length, 8)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+            raise parameter_error(name, f"None or an integer of at least {least}", value)

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from qa_scoring.encoders.cache import CachedScorer, ScoreCache, cache_folder
-from qa_scoring.encoders.devices import DTYPES, choose_device
+from qa_scoring.encoders.devices import check_running, choose_device
 from qa_scoring.encoders.identity import files_digest, hub_commit, model_files
 from qa_scoring.errors import InputError, parameter_error
 from qa_scoring.extras import distribution_version, require
@@ -129,11 +129,7 @@ def load_judge(
     if revision is not None and (model == EMBEDDED_NAME or folder.is_dir()):
         what = "The embedded judge ships with this package; it" if folder == EMBEDDED else f"{model} is a folder, which"
         raise InputError(f"{what} has no 'revision'; models on the Hub have.")
-    if dtype not in (None, *DTYPES):
-        raise parameter_error("dtype", f"None or one of {', '.join(map(repr, DTYPES))}", dtype)
-    for name, value, least in (("batch_size", batch_size, 1), ("max_length", max_length, 8)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-            raise parameter_error(name, f"None or an integer of at least {least}", value)
+    check_running(dtype, batch_size, max_length)
     kind = _kind(model, folder, revision)
     settings = JudgeSettings(
         kind=kind,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from qa_scoring.encoders.batching import token_batches
-from qa_scoring.encoders.devices import DTYPES, choose_device
+from qa_scoring.encoders.devices import check_running, choose_device
 from qa_scoring.encoders.hub import cannot_load, check_usable, commit_of
 from qa_scoring.encoders.scorers import Keep, Progress, Scores, Texts, keep_nothing
 from qa_scoring.errors import InputError, parameter_error
@@ -108,11 +108,7 @@ def load_network_judge(
         raise parameter_error("revision", "None, or a branch, tag or commit", revision)
     if revision is not None and Path(model).is_dir():
         raise InputError(f"{model} is a folder, which has no 'revision'; models on the Hub have.")
-    if dtype not in (None, *DTYPES):
-        raise parameter_error("dtype", f"None or one of {', '.join(map(repr, DTYPES))}", dtype)
-    for name, value, least in (("batch_size", batch_size, 1), ("max_length", max_length, 8)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-            raise parameter_error(name, f"None or an integer of at least {least}", value)
+    check_running(dtype, batch_size, max_length)
     place = choose_device(device)
     network, tokenizer = _read(model, revision)
     check_usable(model, network, tokenizer, max_length or network.config.max_tokens)
