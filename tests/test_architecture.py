@@ -31,6 +31,7 @@ LAYERS = {
     "overlap": 2,
     "similarity": 2,
     "judge": 2,
+    "extractive": 2,
     "statistics": 2,
     "rows": 3,
     "schemes": 3,

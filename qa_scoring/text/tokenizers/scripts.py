@@ -42,6 +42,22 @@ def _pattern() -> re.Pattern[str]:
     return re.compile(f"{lead}?{base}(?:{stacked}|{mark})*|[^\\s{unspaced}]+")
 
 
+def has_unspaced(text: str) -> bool:
+    """Whether a character of the text belongs to a script that is written without spaces between words.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        Whether there is one.
+
+    Example:
+        >>> has_unspaced("Köln"), has_unspaced("in 泉州")
+        (False, True)
+    """
+    return not text.isascii() and any(first <= ord(character) <= last for character in text for first, last in _BLOCKS)
+
+
 def script_aware() -> Tokenizer:
     """Characters with their marks where words are not spaced, words elsewhere."""
     find = _pattern().findall
