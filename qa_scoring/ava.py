@@ -26,6 +26,7 @@ from qa_scoring.rows import (
     add_model_details,
     check_statistics,
     group_labels,
+    reweighted_means,
     summarize_scores,
     with_groups,
 )
@@ -168,7 +169,7 @@ def score_ava(
             "seed": seed if resampled else None,
         }
     )
-    return Scored(result, rows, signature)
+    return Scored(result, rows, signature, reweighted_means(rows, rows.scores, scale=1.0))
 
 
 def check_verdicts(aggregate: str, threshold: float | None) -> None:

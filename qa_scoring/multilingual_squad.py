@@ -17,15 +17,17 @@ from qa_scoring import __version__
 from qa_scoring.errors import InputError, parameter_error
 from qa_scoring.overlap.precision_recall import PrecisionRecallCurve, precision_recall_curve
 from qa_scoring.overlap.scoring import FloatArray, score_overlap
-from qa_scoring.overlap.thresholds import apply_threshold, best_threshold
+from qa_scoring.overlap.thresholds import apply_threshold, best_threshold, best_thresholds
 from qa_scoring.records import Missing, Records, make_records
 from qa_scoring.rows import (
     DEFAULT_SEED,
     Figures,
+    Reweighted,
     Rows,
     Scored,
     check_statistics,
     group_labels,
+    reweighted_means,
     summarize_scores,
     with_groups,
 )
@@ -124,7 +126,7 @@ def score_multilingual_squad(
         n_resamples=n_resamples if resampled else None,
         seed=seed if resampled else None,
     )
-    return Scored(result, rows, signature)
+    return Scored(result, rows, signature, _reweighted(rows, no_answer_threshold))
 
 
 def check_threshold(threshold: object) -> None:
@@ -237,14 +239,13 @@ def summarize(
         >>> summarize(rows)["exact"]
         100.0
     """
-    scores: dict[str, FloatArray] = rows.scores
-    if rows.no_answer is not None:
-        scores = {
-            name: apply_threshold(values, rows.has_answer, rows.no_answer, no_answer_threshold)
-            for name, values in scores.items()
-        }
     figures = summarize_scores(
-        rows, scores, scale=PERCENT, confidence_level=confidence_level, n_resamples=n_resamples, seed=seed
+        rows,
+        _after_threshold(rows, no_answer_threshold),
+        scale=PERCENT,
+        confidence_level=confidence_level,
+        n_resamples=n_resamples,
+        seed=seed,
     )
     for name, values in rows.scores.items():
         figures[f"best_{name}"] = figures[f"best_{name}_thresh"] = None
@@ -255,6 +256,34 @@ def summarize(
             )
             figures[f"best_{name}"] = PERCENT * total / len(rows)
             figures[f"best_{name}_thresh"] = threshold
+    return figures
+
+
+def _after_threshold(rows: Rows, threshold: float) -> dict[str, FloatArray]:
+    if rows.no_answer is None:
+        return rows.scores
+    return {
+        name: apply_threshold(values, rows.has_answer, rows.no_answer, threshold)
+        for name, values in rows.scores.items()
+    }
+
+
+def _reweighted(rows: Rows, threshold: float) -> Reweighted:
+    """Return the figures of ``summarize`` that are numbers, as a function of how often each row counts."""
+    means = reweighted_means(rows, _after_threshold(rows, threshold), scale=PERCENT)
+    if rows.no_answer is None:
+        return means
+    order = np.arange(len(rows)) if rows.sweep_order is None else rows.sweep_order
+    no_answer, has_answer, answered = rows.no_answer[order], rows.has_answer[order], rows.answered[order]
+
+    def figures(weights: FloatArray) -> dict[str, FloatArray]:
+        found = means(weights)
+        for name, values in rows.scores.items():
+            totals, thresholds = best_thresholds(values[order], has_answer, answered, no_answer, weights[:, order])
+            found[f"best_{name}"] = PERCENT * totals / weights.sum(axis=1)
+            found[f"best_{name}_thresh"] = thresholds
+        return found
+
     return figures
 
 

@@ -112,6 +112,9 @@ class Rows:
         return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
+Reweighted = Callable[[FloatArray], dict[str, FloatArray]]
+
+
 @dataclass(frozen=True)
 class Scored:
     """What one run gives.
@@ -120,11 +123,14 @@ class Scored:
         result: The figures, plain Python numbers.
         rows: One row per example, scores in [0, 1].
         signature: Everything that changes the figures.
+        reweighted: The figures when row i counts w[r, i] times: shape (r, n) → name → shape (r,); NaN where a figure
+            is not defined. What a bootstrap needs, without scoring again.
     """
 
     result: Figures
     rows: Rows
     signature: Signature
+    reweighted: Reweighted
 
 
 def group_labels(groups: Sequence[object] | None, count: int) -> list[str] | None:
@@ -212,14 +218,43 @@ def confidence_intervals(
     Returns:
         Key of ``aggregate`` → ``[low, high]``, or None for a subset without rows.
     """
-    columns = {
-        prefix + name: np.where(members, values, np.nan)
-        for prefix, members in _subsets(rows.has_answer).items()
-        for name, values in scores.items()
-    }
+    columns = _mean_columns(rows, scores)
     intervals = bootstrap_means(columns, confidence_level=confidence_level, n_resamples=n_resamples, seed=seed)
     return {
         key: None if interval is None else [scale * bound for bound in interval] for key, interval in intervals.items()
+    }
+
+
+def reweighted_means(rows: Rows, scores: Mapping[str, FloatArray], *, scale: float) -> Reweighted:
+    """Return the means of ``aggregate`` as a function of how often each row counts.
+
+    Args:
+        rows: The rows.
+        scores: As in ``aggregate``.
+        scale: As in ``aggregate``.
+
+    Returns:
+        What ``Scored.reweighted`` is.
+    """
+    columns = _mean_columns(rows, scores)
+    table = np.array([*columns.values()])  # (figures, n)
+    counted = ~np.isnan(table)
+    values = scale * np.where(counted, table, 0.0)
+
+    def means(weights: FloatArray) -> dict[str, FloatArray]:
+        totals, counts = weights @ values.T, weights @ counted.T.astype(np.float64)
+        found = np.divide(totals, counts, out=np.full(totals.shape, np.nan), where=counts > 0)
+        return dict(zip(columns, found.T, strict=True))
+
+    return means
+
+
+def _mean_columns(rows: Rows, scores: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """Return figure → the values whose mean it is, shape (n,), NaN for rows that do not count."""
+    return {
+        prefix + name: np.where(members, values, np.nan)
+        for prefix, members in _subsets(rows.has_answer).items()
+        for name, values in scores.items()
     }
 
 

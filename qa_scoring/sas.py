@@ -22,6 +22,7 @@ from qa_scoring.rows import (
     add_model_details,
     check_statistics,
     group_labels,
+    reweighted_means,
     summarize_scores,
     with_groups,
 )
@@ -163,7 +164,7 @@ def score_sas(
             "seed": seed if resampled else None,
         }
     )
-    return Scored(result, rows, signature)
+    return Scored(result, rows, signature, reweighted_means(rows, rows.scores, scale=1.0))
 
 
 def choose_model(model: str | None, scorer: str, language: str) -> str:

@@ -21,6 +21,7 @@ PACKAGE = REPOSITORY / "qa_scoring"
 LAYERS = {
     "errors": 0,
     "extras": 0,
+    "compat": 0,
     "signature": 0,
     "records": 1,
     "files": 1,

@@ -94,12 +94,22 @@ def make_examples(
     return Examples(ids, texts[0], texts[1], None if label_column is None else list(columns[label_column]))
 
 
-def read_example_file(path: str) -> Examples:
+def read_example_file(
+    path: str,
+    *,
+    question_column: str = "question",
+    context_column: str = "context",
+    id_column: str = "id",
+    label_column: str = "answers",
+) -> Examples:
     """Read questions with their contexts from a file.
 
     Args:
-        path: SQuAD JSON; or a table (CSV, TSV, JSON, JSON Lines, Parquet) with the columns ``id``, ``question``,
-            ``context`` and, where there are references, ``answers``.
+        path: SQuAD JSON; or a table (CSV, TSV, JSON, JSON Lines, Parquet).
+        question_column: Name of the questions.
+        context_column: Name of the contexts.
+        id_column: Name of the ids.
+        label_column: Name of the answers, which the file need not have.
 
     Returns:
         The examples.
@@ -112,7 +122,14 @@ def read_example_file(path: str) -> Examples:
         raise InputError(f"{path} must hold questions with contexts (SQuAD JSON, or a table); got a mapping by id.")
     names = dict.fromkeys(name for row in rows for name in row)
     columns = {name: [row.get(name) for row in rows] for name in names}
-    return make_examples(columns, label_column="answers" if "answers" in columns else None, where=path)
+    return make_examples(
+        columns,
+        question_column=question_column,
+        context_column=context_column,
+        id_column=id_column,
+        label_column=label_column if label_column in columns else None,
+        where=path,
+    )
 
 
 def _id(value: Any, where: str, row: int) -> str:

@@ -53,6 +53,7 @@ class ExtractiveReader:
         contexts: Sequence[str],
         *,
         ids: Sequence[str] | None = None,
+        first_row: int = 0,
         settings: AnswerSettings = AnswerSettings(),  # noqa: B008 - frozen
         max_seq_len: int | None = None,
         doc_stride: int | None = None,
@@ -65,7 +66,8 @@ class ExtractiveReader:
         Args:
             questions: n questions, none empty.
             contexts: n contexts, none empty.
-            ids: n names for messages; None numbers the rows.
+            ids: n ids, for messages; None numbers the rows.
+            first_row: The number of the first row, for messages.
             settings: How answers are chosen.
             max_seq_len: Longest window of question and context, in tokens; None takes 384, or what the model can read.
             doc_stride: Tokens that neighbouring windows share; None takes 128, or half a window.
@@ -79,7 +81,8 @@ class ExtractiveReader:
         Raises:
             InputError: A row cannot be read, an argument is wrong, or the model gives no numbers.
         """
-        names = [f"row {row}" for row in range(len(questions))] if ids is None else [f"id {key!r}" for key in ids]
+        rows = range(first_row, first_row + len(questions))
+        names = [f"row {row}" for row in rows] if ids is None else [f"id {key!r}" for key in ids]
         for name, question, context in zip(names, questions, contexts, strict=True):
             for what, text in (("question", question), ("context", context)):
                 if not isinstance(text, str):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,6 +111,22 @@ class Reading:
     n_best: list[Span]
     null_odds: float
     no_answer_probability: float
+
+    def dicts(self) -> list[dict[str, Any]]:
+        """Return one dict per answer, as the pipeline gives them."""
+        n_best = [span._asdict() for span in self.n_best]
+        return [
+            {
+                "score": answer.score,
+                "start": answer.start,
+                "end": answer.end,
+                "answer": answer.text,
+                "no_answer_probability": self.no_answer_probability,
+                "null_odds": self.null_odds,
+                "n_best": n_best,
+            }
+            for answer in self.answers
+        ]
 
 
 class Logits(NamedTuple):

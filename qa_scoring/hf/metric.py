@@ -1,4 +1,4 @@
-"""The base of this project's ``evaluate`` metrics.
+"""The base of this project's ``evaluate`` metrics; loading one turns the question-answering task on.
 
 ``evaluate`` writes every input to Arrow before it computes, checks the type of the first row only, and lets Arrow
 turn the others into strings. Here every row is validated first and stays in Python; only the rows of a distributed
@@ -17,6 +17,7 @@ import datasets
 import evaluate
 
 from qa_scoring.errors import InputError, QAScoringError
+from qa_scoring.hf.enabling import enable
 from qa_scoring.records import read_predictions, read_questions, read_references, to_record_rows
 from qa_scoring.rows import Scored
 from qa_scoring.signature import Signature
@@ -63,7 +64,8 @@ class AnswerMetric(evaluate.Metric):  # type: ignore[misc]
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._signature: Signature | None = None
+        enable()
+        self._scored: Scored | None = None
         self._collected: tuple[list[Any], list[Any]] = ([], [])  # predictions, references
 
     def __len__(self) -> int:
@@ -78,9 +80,20 @@ class AnswerMetric(evaluate.Metric):  # type: ignore[misc]
         Raises:
             QAScoringError: Nothing has been computed yet.
         """
-        if self._signature is None:
+        return self.scored().signature
+
+    def scored(self) -> Scored:
+        """Return what the last ``compute`` gave: result, one row per example, signature.
+
+        Returns:
+            All of it.
+
+        Raises:
+            QAScoringError: Nothing has been computed yet.
+        """
+        if self._scored is None:
             raise QAScoringError("There is no signature yet: call compute first.")
-        return self._signature
+        return self._scored
 
     def add(self, *, prediction: Any = None, reference: Any = None, question: Any = None, **unknown: Any) -> None:
         """Add one prediction and its reference to those that ``compute`` will score."""
@@ -141,7 +154,7 @@ class AnswerMetric(evaluate.Metric):  # type: ignore[misc]
         raise NotImplementedError
 
     def _keep(self, scored: Scored) -> dict[str, Any]:
-        self._signature = scored.signature
+        self._scored = scored
         return scored.result
 
     def _build_data_dir(self) -> str:

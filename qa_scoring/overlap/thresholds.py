@@ -62,9 +62,38 @@ def best_threshold(
     Source:
         Rajpurkar et al. 2018, SQuAD 2.0, evaluation script.
     """
+    totals, thresholds = best_thresholds(scores, has_answer, answered, no_answer, np.ones((1, len(scores))))
+    return float(totals[0]), float(thresholds[0])
+
+
+def best_thresholds(
+    scores: FloatArray, has_answer: BoolArray, answered: BoolArray, no_answer: FloatArray, weights: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Find the thresholds with the highest sum of scores, for several weightings of the examples.
+
+    Args:
+        scores: Shape (n,), n of at least 1.
+        has_answer: As in ``best_threshold``.
+        answered: As in ``best_threshold``.
+        no_answer: As in ``best_threshold``.
+        weights: Shape (r, n), how often each example counts; one that counts 0 times sets no threshold.
+
+    Returns:
+        Shape (r,), the highest sums of scores; and shape (r,), their thresholds.
+
+    Example:
+        >>> import numpy as np
+        >>> yes = np.array([True, True])
+        >>> weights = np.array([[1.0, 1.0], [2.0, 0.0]])
+        >>> sums, thresholds = best_thresholds(np.array([1.0, 1.0]), yes, yes, np.array([0.1, 0.8]), weights)
+        >>> sums.tolist(), thresholds.tolist()
+        ([2.0, 2.0], [0.8, 0.1])
+    """
     order = np.argsort(no_answer, kind="stable")
     gains = np.where(has_answer, scores, -answered.astype(np.float64))[order]
-    totals = np.cumsum(np.concatenate(([np.count_nonzero(~has_answer)], gains)))
-    best = int(np.argmax(totals))  # the first of equal maxima
-    threshold = 0.0 if best == 0 else float(no_answer[order[best - 1]])
-    return float(totals[best]), threshold
+    unanswerable = weights @ (~has_answer).astype(np.float64)
+    # the first of equal maxima: no row that gains nothing, and so none that counts 0 times
+    totals = np.concatenate([unanswerable[:, None], weights[:, order] * gains], axis=1).cumsum(axis=1)
+    best = totals.argmax(axis=1)
+    thresholds = np.where(best == 0, 0.0, no_answer[order][best - 1])
+    return totals[np.arange(len(best)), best], thresholds
