@@ -6,12 +6,13 @@ import shlex
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
     from qa_scoring.extractive.examples import Examples
+    from qa_scoring.extractive.spans import Reading
 
 
 @click.command(name="predict")
@@ -71,12 +72,7 @@ def command(
     from qa_scoring.errors import InputError
     from qa_scoring.extractive.examples import read_example_file
     from qa_scoring.extractive.loading import load_reader
-    from qa_scoring.extractive.prediction_files import (
-        NULL_ODDS,
-        PREDICTIONS,
-        prepare_folder,
-        write_predictions,
-    )
+    from qa_scoring.extractive.prediction_files import NULL_ODDS, PREDICTIONS, prepare_folder, write_predictions
     from qa_scoring.extractive.spans import AnswerSettings
 
     examples = read_example_file(data)
@@ -91,7 +87,7 @@ def command(
     )
     folder = prepare_folder(output_dir)
     reader = load_reader(model, tokenizer=tokenizer, revision=revision, device=device, dtype=dtype)
-    readings = []
+    readings: list[Reading] = []
     start = time.perf_counter()
     with tqdm(total=len(examples), desc="working", file=sys.stderr, disable=None, leave=False) as bar:
         try:
@@ -110,14 +106,14 @@ def command(
         except BaseException as error:  # an interrupt or a full device must not lose answers either
             if not readings:
                 raise
-            write_predictions(folder, examples.ids[: len(readings)], readings)
+            write_predictions(folder, _records(examples.ids, readings))
             kept = f"The first {len(readings)} of {len(examples)} questions were answered and are in {folder}."
             if isinstance(error, InputError):
                 raise InputError(f"{error} {kept}") from error
             bar.close()
             click.echo(kept, err=True)
             raise
-    write_predictions(folder, examples.ids, readings)
+    write_predictions(folder, _records(examples.ids, readings))
     seconds = time.perf_counter() - start
     click.echo(f"{len(examples)} questions in {seconds:.1f} s ({len(examples) / seconds:.1f} per second): {folder}")
     if examples.answers is not None:
@@ -130,3 +126,16 @@ def _has_unanswerable(examples: Examples) -> bool:
     from qa_scoring.records import read_references
 
     return examples.answers is not None and not all(read_references(examples.answers).answers)
+
+
+def _records(ids: list[str], readings: list[Reading]) -> list[dict[str, Any]]:
+    """Return one record per reading; the ids may be more."""
+    return [
+        {
+            "id": key,
+            "answer": reading.answers[0].text,
+            "n_best": [span._asdict() for span in reading.n_best],
+            "null_odds": reading.null_odds,
+        }
+        for key, reading in zip(ids, readings, strict=False)
+    ]

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from qa_scoring.errors import InputError, first_few, shorten
-from qa_scoring.extractive.spans import Reading
 from qa_scoring.files import read_no_answer_file, read_prediction_file
 
 PREDICTIONS = "predictions.json"
@@ -34,35 +33,30 @@ class PredictionFiles:
     best_spans: dict[str, str]
 
 
-def write_predictions(folder: str | Path, ids: Sequence[str], readings: Sequence[Reading]) -> None:
+def write_predictions(folder: str | Path, predictions: Sequence[Mapping[str, Any]]) -> None:
     """Write ``predictions.json``, ``nbest_predictions.json`` and ``null_odds.json``, as the SQuAD script does.
 
     Args:
         folder: Where they go; made if it is missing, files of these names are replaced.
-        ids: n ids.
-        readings: n readings.
+        predictions: n dicts with ``id`` and ``answer``; the files of ``n_best`` and ``null_odds`` are written where all
+            have them.
 
     Raises:
         InputError: They cannot be written.
 
     Example:
         >>> import tempfile
-        >>> from qa_scoring.extractive.spans import Answer, Span
-        >>> nothing = Reading([Answer("", 0, 0, 1.0)], [Span("", 0, 0, 1.0, 2.0, 1.0)], 3.0, 1.0)
         >>> folder = tempfile.mkdtemp()
-        >>> write_predictions(folder, ["q1"], [nothing])
+        >>> write_predictions(folder, [{"id": "q1", "answer": "", "n_best": [{"text": ""}], "null_odds": 3.0}])
         >>> read_predictions_folder(folder).null_odds
         {'q1': 3.0}
     """
-    pairs = list(zip(ids, readings, strict=True))
-    write_json_files(
-        folder,
-        {
-            PREDICTIONS: {key: reading.answers[0].text for key, reading in pairs},
-            N_BEST: {key: [span._asdict() for span in reading.n_best] for key, reading in pairs},
-            NULL_ODDS: {key: reading.null_odds for key, reading in pairs},
-        },
-    )
+    contents = {
+        file: {row["id"]: row[name] for row in predictions}
+        for file, name in ((PREDICTIONS, "answer"), (N_BEST, "n_best"), (NULL_ODDS, "null_odds"))
+        if all(name in row for row in predictions)
+    }
+    write_json_files(folder, contents)
 
 
 def read_predictions_folder(folder: str | Path) -> PredictionFiles:
@@ -155,9 +149,8 @@ def write_json_files(folder: str | Path, contents: Mapping[str, object]) -> None
     try:
         for name, content in contents.items():
             text = json.dumps(content, indent=4, ensure_ascii=False) + "\n"
-            new[name].write_text(
-                text, encoding="utf-8", errors="backslashreplace"
-            )  # half a surrogate pair: JSON's \ud…
+            # half a surrogate pair becomes what JSON writes for it: \ud…
+            new[name].write_text(text, encoding="utf-8", errors="backslashreplace")
         for name in contents:
             new[name].replace(path / name)
     except OSError as error:

@@ -253,6 +253,7 @@ def test_bad_input(model: str, tmp_path: Path) -> None:
         (model, write(tmp_path / "no_context.jsonl", [{"id": "a", "question": "?"}]), tmp_path): "no column 'context'",
         (tmp_path / "no_model", data, tmp_path): "There is no folder",
         (model, data, tmp_path / "file" / "below"): "cannot be made",
+        (model, write(tmp_path / "half.jsonl", [{**ROWS[0], "context": "a \ud800"}]), tmp_path): "not valid Unicode",
     }
     for (name, questions, out), message in cases.items():
         done = call("predict", name, questions, "-o", out)

@@ -32,6 +32,18 @@ FILES: dict[str, Any] = {
 }
 
 
+def records(*ids: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": key,
+            "answer": READINGS[key].answers[0].text,
+            "n_best": [span._asdict() for span in READINGS[key].n_best],
+            "null_odds": READINGS[key].null_odds,
+        }
+        for key in ids
+    ]
+
+
 def write(folder: Path, **changes: Any) -> Path:
     """Write the files as another tool may, of which ``changes`` replaces the contents (None: no file)."""
     for name, content in (FILES | {f"{name}.json": content for name, content in changes.items()}).items():
@@ -42,7 +54,7 @@ def write(folder: Path, **changes: Any) -> Path:
 
 def test_files_are_those_of_the_script(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "folder"
-    write_predictions(folder, list(READINGS), list(READINGS.values()))
+    write_predictions(folder, records("q1", "q2", "no tokens"))
     assert sorted(path.name for path in folder.iterdir()) == [
         "nbest_predictions.json",
         "null_odds.json",
@@ -64,8 +76,14 @@ def test_files_are_those_of_the_script(tmp_path: Path) -> None:
 
 
 def test_files_of_an_earlier_run_are_replaced(tmp_path: Path) -> None:
-    write_predictions(write(tmp_path), ["q2"], [READINGS["q2"]])
+    write_predictions(write(tmp_path), records("q2"))
     assert list(read_predictions_folder(tmp_path).texts) == ["q2"]
+
+
+def test_what_some_rows_lack_is_not_written(tmp_path: Path) -> None:
+    write_predictions(tmp_path, [*records("q1"), {"id": "q2", "answer": "Rome"}])
+    assert [path.name for path in tmp_path.iterdir()] == ["predictions.json"]
+    assert read_json(tmp_path / "predictions.json") == {"q1": "日本", "q2": "Rome"}
 
 
 def test_half_a_surrogate_pair_stays_json(tmp_path: Path) -> None:
@@ -101,7 +119,7 @@ def test_folders_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"The folder .*file.below cannot be made: .* Name another"):
         prepare_folder(tmp_path / "file" / "below")
     with pytest.raises(InputError, match=r"The folder .*file cannot be made"):
-        write_predictions(tmp_path / "file", [], [])
+        write_predictions(tmp_path / "file", [])
 
 
 def test_a_failed_write_leaves_the_old_files_and_nothing_else(tmp_path: Path) -> None:

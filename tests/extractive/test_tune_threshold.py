@@ -16,7 +16,8 @@ from click.testing import CliRunner, Result
 from qa_scoring.cli import main
 from qa_scoring.errors import InputError
 from qa_scoring.null_threshold import answers_at, choose_threshold, score_best_spans, tune_threshold
-from tests.conftest import read_json
+from qa_scoring.overlap.thresholds import apply_threshold
+from tests.conftest import data_path, read_json
 
 Question = tuple[list[str], str, float]  # references, best span, null odds
 
@@ -158,6 +159,30 @@ def test_figures_of_a_known_case(tmp_path: Path) -> None:
     assert (applied["best_threshold"], applied["gain"], applied["best_gain"]) == (-3.0, -20.0, 0.0)
     assert answers_at(other, 1.5) == {"q0": "Madrid", "q1": "Lisbon", "q2": "Porto", "q3": "the Vienna", "q4": ""}
     assert json.loads(json.dumps(result)) == result
+
+
+def test_real_predictions_whose_values_tie(tmp_path: Path) -> None:
+    """The script's own sweep stops inside a tie, at 62.5997, which no threshold gives."""
+    data = data_path("squad", "dev-v2.0.json")
+    answers = read_json(data_path("squad", "predictions", "anuragsatish_bert.predictions.json"))
+    values = data_path("squad", "predictions", "anuragsatish_bert.na_prob.json")
+    for name, content in {
+        "predictions": answers,
+        "nbest_predictions": {key: [{"text": text}] for key, text in answers.items()},
+        "null_odds": read_json(values),
+    }.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
+    rows = score_best_spans(str(data), str(tmp_path))
+    threshold = choose_threshold(rows)
+    assert rows.no_answer is not None
+    applied = {
+        place: apply_threshold(rows.scores["f1"], rows.has_answer, rows.no_answer, place).mean()
+        for place in (-1.0, *np.unique(rows.no_answer))
+    }
+    assert applied[threshold] == max(applied.values())
+    script = json.loads(ok("squad2", data, tmp_path / "predictions.json", "-n", values, "-t", threshold))
+    assert script["f1"] == pytest.approx(100 * applied[threshold])
+    assert script["best_f1"] > script["f1"]
 
 
 def test_nobody_answerable_says_nothing_and_everybody_keeps_what_is_right(tmp_path: Path) -> None:
