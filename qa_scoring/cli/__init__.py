@@ -13,7 +13,18 @@ import click
 from qa_scoring import __version__
 from qa_scoring.errors import QAScoringError
 
-_COMMANDS = ("score", "squad2", "plot", "agreement", "similarity", "judge", "languages", "demo")
+_COMMANDS = (
+    "score",
+    "squad2",
+    "predict",
+    "tune-threshold",
+    "plot",
+    "agreement",
+    "similarity",
+    "judge",
+    "languages",
+    "demo",
+)
 
 
 class BadInput(click.ClickException):
@@ -31,7 +42,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        command = importlib.import_module(f"qa_scoring.cli.{cmd_name}").command
+        command = importlib.import_module(f"qa_scoring.cli.{cmd_name.replace('-', '_')}").command
         assert isinstance(command, click.Command)
         return command
 

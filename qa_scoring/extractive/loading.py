@@ -48,6 +48,7 @@ def load_reader(
         raise InputError(f"{model} is a folder, which has no 'revision'; models on the Hub have.")
     check_running(dtype, None, None)
     place = choose_device(device)
+    asked, at = model, revision
     load: Any = AutoModelForQuestionAnswering.from_pretrained  # whose result its types do not know
     try:
         network, found = load(
@@ -57,11 +58,11 @@ def load_reader(
             trust_remote_code=False,
             output_loading_info=True,
         )
-        words = AutoTokenizer.from_pretrained(
-            tokenizer or model, revision=revision if tokenizer is None else None, trust_remote_code=False
-        )
+        if tokenizer is not None:
+            asked, at = tokenizer, None
+        words = AutoTokenizer.from_pretrained(asked, revision=at, trust_remote_code=False)
     except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
-        raise cannot_load(model, revision, error) from error
+        raise cannot_load(asked, at, error) from error
     if found["missing_keys"]:
         lacking = ", ".join(sorted(found["missing_keys"])[:3])
         raise InputError(

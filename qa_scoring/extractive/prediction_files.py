@@ -37,7 +37,7 @@ def write_predictions(folder: str | Path, predictions: Sequence[Mapping[str, Any
     """Write ``predictions.json``, ``nbest_predictions.json`` and ``null_odds.json``, as the SQuAD script does.
 
     Args:
-        folder: Where they go; made if it is missing, files of these names are replaced.
+        folder: Where they go; made if it is missing, files of these names are replaced or deleted.
         predictions: n dicts with ``id`` and ``answer``; the files of ``n_best`` and ``null_odds`` are written where all
             have them.
 
@@ -57,6 +57,8 @@ def write_predictions(folder: str | Path, predictions: Sequence[Mapping[str, Any
         if all(name in row for row in predictions)
     }
     write_json_files(folder, contents)
+    for file in {PREDICTIONS, N_BEST, NULL_ODDS} - contents.keys():  # of other predictions
+        (Path(folder) / file).unlink(missing_ok=True)
 
 
 def read_predictions_folder(folder: str | Path) -> PredictionFiles:
@@ -149,9 +151,8 @@ def write_json_files(folder: str | Path, contents: Mapping[str, object]) -> None
     try:
         for name, content in contents.items():
             text = json.dumps(content, indent=4, ensure_ascii=False) + "\n"
-            new[name].write_text(
-                text, encoding="utf-8", errors="backslashreplace"
-            )  # half a surrogate pair: JSON's \ud…
+            # half a surrogate pair becomes what JSON writes for it: \ud…
+            new[name].write_text(text, encoding="utf-8", errors="backslashreplace")
         for name in contents:
             new[name].replace(path / name)
     except OSError as error:

@@ -89,6 +89,10 @@ class ExtractiveReader:
                     raise InputError(f"{name}: the {what} must be a string; got {type(text).__name__}.")
                 if not text.strip():
                     raise InputError(f"{name}: the {what} is empty. Leave the row out, or give it a {what}.")
+                try:
+                    text.encode()
+                except UnicodeEncodeError:  # which tokenizers refuse
+                    raise InputError(f"{name}: the {what} is not valid Unicode (half a surrogate pair).") from None
         maker = self._maker(max_seq_len, doc_stride, max_question_len)
         if batch_size is not None and (
             isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1

@@ -64,6 +64,7 @@ class AnswerMetric(evaluate.Metric):  # type: ignore[misc]
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
+        self.info.module_name = type(self).__module__.rpartition(".")[2]  # not the class's: what users load
         enable()
         self._scored: Scored | None = None
         self._collected: tuple[list[Any], list[Any]] = ([], [])  # predictions, references
