@@ -10,6 +10,7 @@ from typing import Any
 
 import transformers
 
+from qa_scoring.compat import TASK
 from qa_scoring.errors import InputError, shorten
 from qa_scoring.extractive.reader import ExtractiveReader
 from qa_scoring.extractive.spans import AnswerSettings, Reading
@@ -27,11 +28,12 @@ class QuestionAnsweringPipeline(_Pipeline):  # type: ignore[misc]
     """Finds the answer to a question in a context, with any model for extractive question answering.
 
     Made by ``transformers.pipeline("question-answering", model=...)`` on transformers 5.3 and later, once a metric of
-    this package is loaded or ``qa_scoring.hf.enable()`` was called; or with a model and its tokenizer.
+    this package is loaded or ``qa_scoring.hf.enabling.enable()`` was called; or with a model and its tokenizer.
 
     Args:
         model: A model with a question-answering head.
         tokenizer: Its fast tokenizer.
+        task: Its name.
         **options: What every pipeline takes (``device``, ``batch_size``, ...), and the options of a call, as defaults:
             ``top_k`` (1), ``n_best`` (20), ``max_answer_len`` (15), ``handle_impossible_answer`` (False),
             ``null_threshold`` (None), ``align_to_words`` (None: where words have spaces between them), ``max_seq_len``
@@ -47,9 +49,9 @@ class QuestionAnsweringPipeline(_Pipeline):  # type: ignore[misc]
     _load_tokenizer = True
     default_input_names = "question,context"
 
-    def __init__(self, model: Any, tokenizer: Any = None, **options: Any) -> None:
+    def __init__(self, model: Any, tokenizer: Any = None, *, task: str = TASK, **options: Any) -> None:
         reader = ExtractiveReader(model, tokenizer)
-        super().__init__(model=model, tokenizer=tokenizer, **options)
+        super().__init__(model=model, tokenizer=tokenizer, task=task, **options)
         self.reader = reader
 
     def __call__(
