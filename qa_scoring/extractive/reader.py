@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -20,7 +19,6 @@ Done = Callable[[int], object]
 
 _EXAMPLES_AT_ONCE = 256  # whose windows are sorted by length together; batches of 32 come from eight times as many
 _CHARACTERS_AT_ONCE = 300_000  # of their contexts, whose windows take about 1 kB per character
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class ExtractiveReader:
@@ -91,8 +89,6 @@ class ExtractiveReader:
                     raise InputError(f"{name}: the {what} must be a string; got {type(text).__name__}.")
                 if not text.strip():
                     raise InputError(f"{name}: the {what} is empty. Leave the row out, or give it a {what}.")
-                if not text.isascii() and _SURROGATE.search(text):
-                    raise InputError(f"{name}: the {what} holds half of a surrogate pair, which is no character.")
         maker = self._maker(max_seq_len, doc_stride, max_question_len)
         if batch_size is not None and (
             isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1

@@ -103,7 +103,7 @@ def test_a_context_without_spaces(reader: Any) -> None:
         ("x", " \n", "id 'q2': the context is empty"),
         (None, "x", "id 'q2': the question must be a string; got NoneType"),
         ("x", 5, "id 'q2': the context must be a string; got int"),
-        ("x", "\ud83d", "id 'q2': the context holds half of a surrogate pair"),
+        ("x", "\ud83d", "id 'q2': the context is not valid Unicode"),
     ],
 )
 def test_rows_that_cannot_be_read(reader: Any, question: Any, context: Any, message: str) -> None:
