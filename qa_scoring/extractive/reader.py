@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ Done = Callable[[int], object]
 """Is told how many more questions have been answered."""
 
 _EXAMPLES_AT_ONCE = 256  # whose windows are sorted by length together; batches of 32 come from eight times as many
+_CHARACTERS_AT_ONCE = 300_000  # of their contexts, whose windows take about 1 kB per character
 
 
 class ExtractiveReader:
@@ -32,7 +34,7 @@ class ExtractiveReader:
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
         name = type(model).__name__
-        if not name.endswith("ForQuestionAnswering"):
+        if "ForQuestionAnswering" not in name:  # XLNet has an XLNetForQuestionAnsweringSimple
             raise InputError(
                 f"The model is a {name}, which has no question-answering head. Use one that was trained for extractive "
                 f"question answering (a ...ForQuestionAnswering)."
@@ -46,6 +48,7 @@ class ExtractiveReader:
             )
         self.model = model
         self.tokenizer = tokenizer
+        self._takes = set(inspect.signature(model.forward).parameters)
 
     def read(
         self,
@@ -111,9 +114,7 @@ class ExtractiveReader:
         done: Done | None,
     ) -> Iterator[Reading]:
         self.model.eval()
-        at_once = max(_EXAMPLES_AT_ONCE, 8 * (batch_size or 1))
-        for begin in range(0, len(questions), at_once):
-            rows = range(begin, min(begin + at_once, len(questions)))
+        for rows in _parts([len(context) for context in contexts], max(_EXAMPLES_AT_ONCE, 8 * (batch_size or 1))):
             made = maker.make([questions[row] for row in rows], [contexts[row] for row in rows])
             flat = [(place, window) for place, windows in enumerate(made) for window in windows]
             logits: list[Logits | None] = [None] * len(flat)
@@ -125,7 +126,7 @@ class ExtractiveReader:
                 found = self._logits([flat[number][1] for number in batch])
                 for number, one in zip(batch, found, strict=True):
                     place = flat[number][0]
-                    check_finite(one, names[begin + place])
+                    check_finite(one, names[rows[place]])
                     logits[number] = one
                     left[place] -= 1
                     if done is not None and not left[place]:
@@ -141,16 +142,17 @@ class ExtractiveReader:
         tokenizer, device = self.tokenizer, self.model.device
         longest = max(len(window.inputs["input_ids"]) for window in windows)
         padding = {"input_ids": tokenizer.pad_token_id or 0, "token_type_ids": tokenizer.pad_token_type_id}
-        left = tokenizer.padding_side == "left"
         inputs = {}
         for name in windows[0].inputs:
+            if name not in self._takes:  # a tokenizer may give token types that its model has no use for
+                continue
             filled = torch.full((len(windows), longest), padding.get(name, 0))
             for row, window in enumerate(windows):
                 values = torch.tensor(window.inputs[name])
-                filled[row, longest - len(values) if left else 0 :][: len(values)] = values
+                filled[row, : len(values)] = values  # on the right for all: no token moves to another position
             inputs[name] = filled.to(device)
         with torch.inference_mode():
-            output = self.model(**inputs)
+            output = self.model(**inputs, return_dict=True)
         if "start_logits" not in output:
             raise InputError(
                 f"The model, a {type(self.model).__name__}, gives no start and end logits. Use a model that points at "
@@ -160,8 +162,7 @@ class ExtractiveReader:
         logits = []
         for row, window in enumerate(windows):
             length = len(window.inputs["input_ids"])
-            own = slice(longest - length, longest) if left else slice(0, length)
-            logits.append(Logits(starts[row, own], ends[row, own]))
+            logits.append(Logits(starts[row, :length], ends[row, :length]))
         return logits
 
     def _maker(self, max_seq_len: int | None, doc_stride: int | None, max_question_len: int) -> WindowMaker:
@@ -181,3 +182,15 @@ class ExtractiveReader:
         return WindowMaker(
             self.tokenizer, max_seq_len=max_seq_len, doc_stride=doc_stride, max_question_len=max_question_len
         )
+
+
+def _parts(lengths: Sequence[int], most: int) -> Iterator[range]:
+    """Split rows into runs of at most so many rows and, unless a row alone is longer, ``_CHARACTERS_AT_ONCE``."""
+    first = total = 0
+    for row, length in enumerate(lengths):
+        if row > first and (row - first == most or total + length > _CHARACTERS_AT_ONCE):
+            yield range(first, row)
+            first, total = row, 0
+        total += length
+    if lengths:
+        yield range(first, len(lengths))

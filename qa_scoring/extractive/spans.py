@@ -195,7 +195,7 @@ def _answers(
             if first + more >= window.tokens:
                 continue
             start, end = _characters(context, window, first, first + more, settings.align_to_words)
-            if start == end:
+            if start >= end:  # only spaces, or marks that the tokenizer put into another order
                 continue
             text = context[start:end]
             known = found.get(text.lower())
@@ -289,17 +289,26 @@ def _n_best(
 
 
 def _has_most_context(windows: Sequence[Window], number: int, token: int) -> bool:
-    """Whether, of all windows that hold a token, this one shows most of what is around it."""
+    """Whether, of all windows that hold a token, this one shows most of what is around it: the first of equals."""
 
-    def context_around(window: Window) -> float:
+    def context_around(other: int) -> float:
+        if not 0 <= other < len(windows):
+            return -1.0
+        window = windows[other]
         left, right = token - window.start, window.start + window.tokens - 1 - token
         return min(left, right) + 0.01 * window.tokens if left >= 0 and right >= 0 else -1.0
 
-    own = context_around(windows[number])
-    return all(
-        context_around(window) < own or (context_around(window) == own and other >= number)
-        for other, window in enumerate(windows)
-    )
+    own = context_around(number)
+    before, after = number - 1, number + 1
+    while (around := context_around(before)) >= 0:
+        if around >= own:
+            return False
+        before -= 1
+    while (around := context_around(after)) >= 0:
+        if around > own:
+            return False
+        after += 1
+    return True
 
 
 # --------------------------------------------------------------------------------- tokens to characters
@@ -331,14 +340,16 @@ def _characters(context: str, window: Window, first: int, last: int, align: bool
 
 def _continues(text: str, place: int) -> bool:
     """Whether the character here is one with the character before it, for a reader."""
-    here = text[place]
-    if here.isascii():
+    here, before = text[place], text[place - 1]
+    if here.isascii() or here.isspace() or before.isspace():
         return False
     return (
         unicodedata.category(here).startswith("M")
         or here == _JOINER
-        or "\U0001f3fb" <= here <= "\U0001f3ff"
-        or text[place - 1] == _JOINER
+        or "\U0001f3fb" <= here <= "\U0001f3ff"  # skin colours
+        or "\U000e0020" <= here <= "\U000e007f"  # tags: flags of regions
+        or "\u1160" <= here <= "\u11ff"  # vowels and finals of decomposed Hangul
+        or before == _JOINER
     )
 
 

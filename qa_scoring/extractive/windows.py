@@ -114,15 +114,14 @@ class WindowMaker:
             encoded = self._tokenizer(
                 [shortened[row] for row in rows],
                 add_special_tokens=False,
-                truncation=True,
-                max_length=self._max_question_len,
+                verbose=False,  # no warning of what is too long for the model
             )
             long = []
             for row, encoding in zip(rows, encoded.encodings, strict=True):
                 lengths[row] = len(encoding.ids)
-                if encoding.overflowing:
+                if lengths[row] > self._max_question_len:
                     text = shortened[row]
-                    shortened[row] = text[: min(encoding.offsets[-1][1], len(text) - 1)]
+                    shortened[row] = text[: min(encoding.offsets[self._max_question_len - 1][1], len(text) - 1)]
                     long.append(row)
             rows = long
         return shortened, lengths
@@ -132,7 +131,7 @@ class WindowMaker:
         count = sides.count(self._side)
         return Window(
             inputs=inputs,
-            null=_null_place(self._tokenizer, encoding.ids),
+            null=_null_place(self._tokenizer, encoding.ids, sides),
             first=sides.index(self._side) if count else 0,
             tokens=count,
             start=start,
@@ -142,9 +141,10 @@ class WindowMaker:
         )
 
 
-def _null_place(tokenizer: Any, ids: list[int]) -> int:
+def _null_place(tokenizer: Any, ids: list[int], sides: list[int | None]) -> int:
     """Return where training scripts put questions without an answer: [CLS], else the start of the text."""
+    added = [token if side is None else None for token, side in zip(ids, sides, strict=True)]  # texts may hold [CLS]
     for special in (tokenizer.cls_token_id, tokenizer.bos_token_id):
-        if special is not None and special in ids:
-            return ids.index(special)
+        if special is not None and special in added:
+            return added.index(special)
     return 0
