@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from qa_scoring.encoders.batching import token_batches
+from qa_scoring.encoders.devices import check_running
 from qa_scoring.encoders.hub import longest_input
 from qa_scoring.errors import InputError, parameter_error
 from qa_scoring.extractive.spans import AnswerSettings, Logits, Reading, check_finite, read_logits
@@ -97,10 +98,7 @@ class ExtractiveReader:
                 except UnicodeEncodeError:  # which tokenizers refuse
                     raise InputError(f"{name}: the {what} is not valid Unicode (half a surrogate pair).") from None
         maker = self._maker(max_seq_len, doc_stride, max_question_len)
-        if batch_size is not None and (
-            isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1
-        ):
-            raise parameter_error("batch_size", "None or an integer of at least 1", batch_size)
+        check_running(None, batch_size, None)
         return self._read(questions, contexts, names, settings, maker, batch_size, done)
 
     def _read(
@@ -144,7 +142,9 @@ class ExtractiveReader:
         padding = {"input_ids": tokenizer.pad_token_id or 0, "token_type_ids": tokenizer.pad_token_type_id}
         inputs = {}
         for name in windows[0].inputs:
-            if name not in self._takes:  # a tokenizer may give token types that its model has no use for
+            if (
+                "input_ids" in self._takes and name not in self._takes
+            ):  # a tokenizer may give token types that its model has no use for
                 continue
             filled = torch.full((len(windows), longest), padding.get(name, 0))
             for row, window in enumerate(windows):

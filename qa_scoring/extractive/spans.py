@@ -279,7 +279,7 @@ def _n_best(
     null_sum = sums_of_null[least]
     best = spans[0].start_logit + spans[0].end_logit if spans else 0.0  # as the script does
     place = sum(span.start_logit + span.end_logit >= null_sum for span in spans)
-    listed = [*spans[:place], null, *spans[place:]][: max(settings.n_best, 1)]
+    listed = [*spans[:place], null, *spans[place:]][: settings.n_best]
     if null not in listed:
         listed.append(null)
     totals = np.array([span.start_logit + span.end_logit for span in listed])
