@@ -61,7 +61,8 @@ def load_reader(
         if tokenizer is not None:
             asked, at = tokenizer, None
         words = AutoTokenizer.from_pretrained(asked, revision=at, trust_remote_code=False)
-    except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
+    except (OSError, ValueError, RuntimeError, KeyError, TypeError, SafetensorError) as error:
+        # a TypeError is what transformers 4 makes of a tokenizer without files
         raise cannot_load(asked, at, error) from error
     if found["missing_keys"]:
         lacking = ", ".join(sorted(found["missing_keys"])[:3])
