@@ -15,7 +15,7 @@ from typing import Any
 import click
 import torch
 
-from qa_scoring.encoders.base_model import base_model_folder
+from qa_scoring.encoders.base_model import BASE_MODEL, base_model_folder
 from qa_scoring.extractive.windows import Window, WindowMaker
 from qa_scoring.records import squad_questions
 
@@ -92,6 +92,7 @@ def main(data_file: Path, epochs: int, batch_size: int, learning_rate: float, ra
         r=rank, lora_alpha=2 * rank, target_modules=["query", "key", "value", "dense"], modules_to_save=["qa_outputs"]
     )
     model = get_peft_model(base, config)
+    model.peft_config["default"].base_model_name_or_path = BASE_MODEL  # not the folder of this machine
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(parameters, lr=learning_rate, weight_decay=0.01)
     steps = epochs * -(-len(examples) // batch_size)
@@ -124,7 +125,8 @@ def main(data_file: Path, epochs: int, batch_size: int, learning_rate: float, ra
                 click.echo(f"epoch {epoch} step {done}/{steps} loss {loss.item():.3f} {time.monotonic() - began:.0f} s")
         click.echo(f"epoch {epoch} mean loss {total / len(batches):.3f}")
         model.half().save_pretrained(output_dir)
-        model.float()
+        (output_dir / "README.md").unlink(missing_ok=True)  # peft's empty form
+        model.float()  # trained on from the rounded weights
 
 
 if __name__ == "__main__":
