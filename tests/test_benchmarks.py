@@ -8,11 +8,11 @@ from types import ModuleType
 
 import pytest
 
-from benchmarks import bench_ava, bench_sas
+from benchmarks import bench_ava, bench_reader, bench_sas
 from benchmarks import bench_multilingual_squad as bench
 
 
-@pytest.mark.parametrize("script", [bench, bench_ava, bench_sas])
+@pytest.mark.parametrize("script", [bench, bench_ava, bench_reader, bench_sas])
 def test_the_readme_holds_the_table_of_the_committed_report(script: ModuleType) -> None:
     report = json.loads(script.RESULTS.read_text(encoding="utf-8"))
     text = script.README.read_text(encoding="utf-8")
@@ -44,3 +44,14 @@ def test_pairs_are_those_that_reach_a_model(tmp_path: Path) -> None:
     assert bench_sas.read_examples(tmp_path, None).pairs() == pairs
     assert bench_sas.read_examples(tmp_path, 1) == bench_sas.read_examples(tmp_path, 1)
     assert len(bench_sas.read_examples(tmp_path, 1).predictions) == 1
+
+
+@pytest.mark.parametrize(("count", "kept"), [(6, "abcdef"), (3, "abcf"), (1, "abc")])
+def test_questions_come_with_all_others_of_their_paragraph(tmp_path: Path, count: int, kept: str) -> None:
+    paragraphs = [
+        {"context": context, "qas": [{"id": key} for key in keys]}
+        for context, keys in (("one", "abc"), ("two", "de"), ("three", "f"))
+    ]
+    file = tmp_path / "dev.json"
+    file.write_text(json.dumps({"data": [{"title": "t", "paragraphs": paragraphs}]}), encoding="utf-8")
+    assert [row["id"] for row in bench_reader.read_rows(file, count)] == list(kept)
