@@ -129,9 +129,10 @@ class QuestionAnsweringEvaluator(StockEvaluator):  # type: ignore[misc]
         times = self._compute_time_perf(began, perf_counter(), len(examples))
         if output_dir is not None:
             write_predictions(Path(output_dir), predictions)
+        records = self.predictions_processor(predictions, squad_v2_format, examples.ids)["predictions"]
         results, figures = [], []
         for module, keywords in zip(metrics, arguments, strict=True):
-            inputs = _metric_inputs(module, predictions, references, examples, squad_v2_format)
+            inputs = _metric_inputs(module, records, references, examples, squad_v2_format)
             result = module.compute(**inputs, **keywords)
             results.append(result)
             if strategy == "bootstrap":
@@ -145,31 +146,24 @@ class QuestionAnsweringEvaluator(StockEvaluator):  # type: ignore[misc]
             merged = {**merged, "predictions": predictions}
         return {**merged, **times}
 
-    def prepare_pipeline(
-        self,
-        model_or_pipeline: Any,
-        tokenizer: Any = None,
-        feature_extractor: Any = None,
-        device: int | str | None = None,
-    ) -> Any:
-        """Return what answers the questions: a pipeline, or the function that was passed.
+    def predictions_processor(
+        self, predictions: Sequence[Mapping[str, Any]], squad_v2_format: bool, ids: Sequence[str]
+    ) -> dict[str, list[dict[str, Any]]]:
+        """Put answers into the form of the SQuAD metrics.
 
         Args:
-            model_or_pipeline: As in ``compute``.
-            tokenizer: As in ``compute``.
-            feature_extractor: Without effect.
-            device: As in ``compute``.
+            predictions: n dicts with ``answer`` and, in all or none, ``no_answer_probability``.
+            squad_v2_format: Whether to pass these probabilities on.
+            ids: n ids.
 
         Returns:
-            Our pipeline for a model, else what was passed.
-
-        Raises:
-            InputError: It is neither.
+            ``predictions``: n records.
         """
-        answerer = self._answerer(model_or_pipeline, tokenizer, device, None, None)
-        if isinstance(answerer, ExtractiveReader):
-            return QuestionAnsweringPipeline(answerer.model, answerer.tokenizer, task=self.task)
-        return answerer
+        records = [{"id": key, "prediction_text": row["answer"]} for key, row in zip(ids, predictions, strict=True)]
+        if squad_v2_format and all(row.get("no_answer_probability") is not None for row in predictions):
+            for record, row in zip(records, predictions, strict=True):
+                record["no_answer_probability"] = row["no_answer_probability"]
+        return {"predictions": records}
 
     def _examples(self, data: Any, subset: str | None, split: str | None, columns: dict[str, str]) -> Examples:
         if isinstance(data, (str, os.PathLike)) and Path(data).is_file():
@@ -326,20 +320,12 @@ def _combined(metric: Any, metrics: list[Any]) -> Any:
 
 
 def _metric_inputs(
-    module: Any,
-    predictions: list[dict[str, Any]],
-    references: list[list[str]],
-    examples: Examples,
-    squad_v2_format: bool,
+    module: Any, records: list[dict[str, Any]], references: list[list[str]], examples: Examples, squad_v2_format: bool
 ) -> dict[str, Any]:
     """Return predictions and references in SQuAD's form, with what else the metric reads."""
-    records: list[dict[str, Any]] = [{"id": row["id"], "prediction_text": row["answer"]} for row in predictions]
-    if squad_v2_format:
-        # other metrics need a number: what was decided, where nothing else is known
-        decided = [None if _keeps_rows(module) else float(not row["answer"]) for row in predictions]
-        values = [row.get("no_answer_probability", other) for row, other in zip(predictions, decided, strict=True)]
-        if None not in values:
-            records = [{**row, "no_answer_probability": value} for row, value in zip(records, values, strict=True)]
+    if squad_v2_format and not _keeps_rows(module) and "no_answer_probability" not in records[0]:
+        # evaluate's squad_v2 needs a number: what was decided, where nothing else is known
+        records = [{**row, "no_answer_probability": float(not row["prediction_text"])} for row in records]
     inputs: dict[str, Any] = {
         "predictions": records,
         "references": [
