@@ -324,7 +324,9 @@ def _characters(context: str, window: Window, first: int, last: int, align: bool
         if word is not None and last_word is not None:
             wide_start = encoding.word_to_chars(word, window.context_side)[0]
             wide_end = encoding.word_to_chars(last_word, window.context_side)[1]
-            if align or not has_unspaced(context[wide_start:start] + context[end:wide_end]):
+            added = context[wide_start:start], context[end:wide_end]
+            one_word = all(len(text.split()) <= 1 for text in added)  # some tokenizers take a whole text for a word
+            if one_word and (align or not has_unspaced("".join(added))):
                 start, end = wide_start, wide_end
     while start < end and context[start].isspace():
         start += 1

@@ -208,6 +208,26 @@ def test_no_character_is_cut_in_two(whole: str) -> None:
             assert answer.text == whole
 
 
+def test_a_text_that_its_tokenizer_takes_for_one_word_is_none() -> None:
+    context = "born in Warsaw in 1867"
+    windows = make_windows("wordpiece", context)
+    logits = random_logits(windows, 0, scale=0.0)
+    logits[0].start[windows[0].first + 2] = logits[0].end[windows[0].first + 2] = 50.0
+
+    class Unsplit:
+        """The encoding of a tokenizer without words."""
+
+        def token_to_word(self, token: int) -> int:
+            return 0
+
+        def word_to_chars(self, word: int, side: int) -> tuple[int, int]:
+            return 0, len(context)
+
+    [window] = windows
+    [answer] = read_logits(context, [window._replace(encoding=Unsplit())], logits, AnswerSettings()).answers
+    assert answer.text == context[slice(*window.offsets[window.first + 2])]
+
+
 def test_the_null_answer_is_the_least_of_all_windows() -> None:
     windows = make_windows("wordpiece", CONTEXTS["en"])
     assert len(windows) >= 2
