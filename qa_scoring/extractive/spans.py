@@ -86,7 +86,8 @@ class Answer(NamedTuple):
         text: ``context[start:end]``; ``""`` for "no answer".
         start: First character.
         end: The character after the last.
-        score: The probability of its start times that of its end, summed where the same text comes more than once.
+        score: The probability of its start times that of its end, in [0, 1]; summed where a window has the same text
+            more than once, and that of the surest window where several have it.
     """
 
     text: str
@@ -180,12 +181,13 @@ def _answers(
 ) -> list[Answer]:
     # alignment to words merges candidates
     enough = settings.top_k if settings.align_to_words is False else 2 * settings.top_k + 10
-    found: dict[str, Answer] = {}  # by text without case
+    found: dict[str, Answer] = {}  # by text without case, in all windows
     null_score = np.inf
     for window, (start_logits, end_logits) in zip(windows, logits, strict=True):
         starts, null_start = _probabilities(start_logits, window)
         ends, null_end = _probabilities(end_logits, window)
         null_score = min(null_score, null_start * null_end)
+        here: dict[str, Answer] = {}
         length = min(settings.max_answer_len, window.tokens)
         padded = np.concatenate([ends, np.zeros(length - 1)])
         products = starts[:, None] * np.lib.stride_tricks.sliding_window_view(padded, length)  # (count, length)
@@ -198,10 +200,13 @@ def _answers(
             if start >= end:  # only spaces, or marks that the tokenizer put into another order
                 continue
             text = context[start:end]
-            known = found.get(text.lower())
-            found[text.lower()] = (
+            known = here.get(text.lower())
+            here[text.lower()] = (
                 Answer(text, start, end, score) if known is None else known._replace(score=known.score + score)
             )
+        for key, answer in here.items():  # the same place in two windows is no two chances
+            if key not in found or answer.score > found[key].score:
+                found[key] = answer
     answers = list(found.values())
     if settings.handle_impossible_answer:
         answers.append(Answer("", 0, 0, float(null_score)))

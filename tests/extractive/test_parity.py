@@ -69,13 +69,19 @@ def test_questions_are_many_and_some_contexts_long(run: Run) -> None:
 
 @pytest.mark.parametrize("impossible", [False, True])
 def test_pipeline(run: Run, impossible: bool) -> None:
-    same = 0
+    """A text that several windows have counts once here, and once for every window there, where a score can exceed 1."""
+    other = []
     for stored, reading in zip(run.questions, run.read(handle_impossible_answer=impossible), strict=True):
         text, start, end, score = stored["pipeline"][impossible]
         ours = reading.answers[0]
-        same += (ours.text, ours.start, ours.end) == (text, start, end)
-        assert ours.score == pytest.approx(score, abs=1e-5)  # so that another answer can only win a tie
-    assert same >= 0.99 * len(run.questions)
+        assert ours.score <= 1.0
+        if (ours.text, ours.start, ours.end) != (text, start, end):
+            other.append(stored)
+            assert score > ours.score  # theirs is a sum
+        elif len(stored["paragraphs"]) == 1:
+            assert ours.score == pytest.approx(score, abs=1e-5)
+    assert len(other) <= 0.01 * len(run.questions)
+    assert all(len(stored["paragraphs"]) > 1 for stored in other)
 
 
 def test_null_odds(run: Run) -> None:
@@ -83,7 +89,7 @@ def test_null_odds(run: Run) -> None:
     np.testing.assert_allclose(ours, [stored["null_odds"] for stored in run.questions], rtol=0, atol=1e-4)
 
 
-@pytest.mark.parametrize(("align", "share"), [(None, 0.75), (False, 0.9)])
+@pytest.mark.parametrize(("align", "share"), [(None, 0.99), (False, 0.99)])
 def test_final_predictions(run: Run, align: bool | None, share: float) -> None:
     same = 0
     for stored, context, reading in zip(
@@ -98,7 +104,7 @@ def test_final_predictions(run: Run, align: bool | None, share: float) -> None:
     assert same >= share * len(run.questions)
 
 
-@pytest.mark.parametrize(("align", "shares"), [(None, (0.75, 0.5, 0.25)), (False, (0.9, 0.8, 0.6))])
+@pytest.mark.parametrize(("align", "shares"), [(None, (0.99, 0.94, 0.7)), (False, (0.99, 0.95, 0.75))])
 def test_n_best_lists(run: Run, align: bool | None, shares: tuple[float, float, float]) -> None:
     """The first, the first five, all: how many are the same; and no difference without its reason."""
     whole, cut = run.read(**SCRIPT), run.read(**SCRIPT, align_to_words=False)
@@ -122,8 +128,8 @@ def test_n_best_lists(run: Run, align: bool | None, shares: tuple[float, float, 
             numbers = [[span.probability, span.start_logit, span.end_logit] for span in ours]
             np.testing.assert_allclose(numbers, [row for _, *row in theirs], rtol=0, atol=1e-4)
     assert set(reasons) <= {"none", "line breaks", "padding", "inside a word"}, reasons
-    assert reasons["padding"] <= 0.05 * len(run.questions)
-    assert common >= 0.9 * spans
+    assert reasons["padding"] <= 0.15 * len(run.questions)
+    assert common >= 0.95 * spans
     assert (same >= np.multiply(shares, len(run.questions))).all(), same
 
 
