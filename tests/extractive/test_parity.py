@@ -69,7 +69,7 @@ def test_questions_are_many_and_some_contexts_long(run: Run) -> None:
 
 @pytest.mark.parametrize("impossible", [False, True])
 def test_pipeline(run: Run, impossible: bool) -> None:
-    """A text that several windows have counts once here, and once for every window there, where a score can exceed 1."""
+    """A text that several windows have counts once here, and once per window there, where a score can exceed 1."""
     other = []
     for stored, reading in zip(run.questions, run.read(handle_impossible_answer=impossible), strict=True):
         text, start, end, score = stored["pipeline"][impossible]
