@@ -84,8 +84,8 @@ def softmax(values: Sequence[float]) -> list[float]:
 def naive_answers(
     context: str, windows: Sequence[Window], logits: Sequence[Logits], settings: AnswerSettings
 ) -> list[tuple[str, int, int, float]]:
-    """transformers' pipeline: the product of two probabilities, equal texts together."""
-    found: list[list[Any]] = []
+    """transformers' pipeline: the product of two probabilities, equal texts of a window together; the surest window."""
+    best: dict[str, list[Any]] = {}
     nulls = []
     for window, (start, end) in zip(windows, logits, strict=True):
         tokens = [window.null, *range(window.first, window.first + window.tokens)]
@@ -95,6 +95,7 @@ def naive_answers(
         scored = [(starts[a] * ends[b], a, b) for a, b in all_spans(window, settings.max_answer_len)]
         scored.sort(key=lambda one: -one[0])
         enough = settings.top_k if settings.align_to_words is False else 2 * settings.top_k + 10
+        found: list[list[Any]] = []
         for score, a, b in scored[:enough]:
             first, last = characters(context, window, a, b, settings.align_to_words)
             text = context[first:last]
@@ -103,6 +104,10 @@ def naive_answers(
                 same[0][3] += score
             elif text:
                 found.append([text, first, last, score])
+        for one in found:
+            key = one[0].lower()
+            best[key] = max(best.get(key, one), one, key=lambda other: other[3])
+    found = list(best.values())
     if settings.handle_impossible_answer:
         found.append(["", 0, 0, min(nulls)])
     found.sort(key=lambda one: -one[3])
