@@ -8,11 +8,11 @@ from types import ModuleType
 
 import pytest
 
-from benchmarks import bench_ava, bench_reader, bench_sas
+from benchmarks import bench_ava, bench_reader, bench_sas, null_response
 from benchmarks import bench_multilingual_squad as bench
 
 
-@pytest.mark.parametrize("script", [bench, bench_ava, bench_reader, bench_sas])
+@pytest.mark.parametrize("script", [bench, bench_ava, bench_reader, bench_sas, null_response])
 def test_the_readme_holds_the_table_of_the_committed_report(script: ModuleType) -> None:
     report = json.loads(script.RESULTS.read_text(encoding="utf-8"))
     text = script.README.read_text(encoding="utf-8")
