@@ -87,8 +87,8 @@ def table(report: dict[str, Any]) -> str:
         lines.append(f"| {what} | {figures['f1']:.2f} | {figures['best_f1']:.2f} | {auc:.3f} |")
     lines += [
         "",
-        f"{report['test']['total']:,} questions, {report['test']['NoAns_total']:,} of them without an answer; the threshold "
-        f"was chosen on {report['tuning']['total']:,} others. transformers {report['transformers']}.",
+        f"{report['test']['total']:,} questions, {report['test']['NoAns_total']:,} of them without an answer; the "
+        f"threshold was chosen on {report['tuning']['total']:,} others. transformers {report['transformers']}.",
     ]
     return "\n".join(lines) + "\n"
 
