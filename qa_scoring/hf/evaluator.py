@@ -132,7 +132,7 @@ class QuestionAnsweringEvaluator(StockEvaluator):  # type: ignore[misc]
         records = self.predictions_processor(predictions, squad_v2_format, examples.ids)["predictions"]
         results, figures = [], []
         for module, keywords in zip(metrics, arguments, strict=True):
-            inputs = _metric_inputs(module, records, references, examples, squad_v2_format)
+            inputs = _metric_inputs(module, records, references, examples)
             result = module.compute(**inputs, **keywords)
             results.append(result)
             if strategy == "bootstrap":
@@ -219,16 +219,20 @@ class QuestionAnsweringEvaluator(StockEvaluator):  # type: ignore[misc]
         return [self.prepare_metric(one) for one in chosen]
 
     def _metric_arguments(self, metrics: Sequence[Any]) -> list[dict[str, Any]]:
-        """Give every metric the keywords that it has; one keyword must belong to at least one metric."""
+        """Give every metric the keywords that it has, before the model runs; one must belong to at least one metric."""
         known = [_keywords(module) for module in metrics]
         for name in self.METRIC_KWARGS:
             if not any(names is None or name in names for names in known):
                 listed = "; ".join(f"{m.name}: {', '.join(n or ())}" for m, n in zip(metrics, known, strict=True))
                 raise InputError(f"METRIC_KWARGS: no metric knows {name!r} ({listed}).")
-        return [
+        arguments = [
             {name: value for name, value in self.METRIC_KWARGS.items() if names is None or name in names}
             for names in known
         ]
+        for module, keywords in zip(metrics, arguments, strict=True):
+            if _keeps_rows(module):
+                module._check(**keywords)
+        return arguments
 
     def _warn_of_formats(self, metrics: Sequence[Any], squad_v2_format: bool, references: list[list[str]]) -> None:
         names = {module.name for module in metrics}
@@ -320,12 +324,16 @@ def _combined(metric: Any, metrics: list[Any]) -> Any:
 
 
 def _metric_inputs(
-    module: Any, records: list[dict[str, Any]], references: list[list[str]], examples: Examples, squad_v2_format: bool
+    module: Any, records: list[dict[str, Any]], references: list[list[str]], examples: Examples
 ) -> dict[str, Any]:
     """Return predictions and references in SQuAD's form, with what else the metric reads."""
-    if squad_v2_format and not _keeps_rows(module) and "no_answer_probability" not in records[0]:
-        # evaluate's squad_v2 needs a number: what was decided, where nothing else is known
-        records = [{**row, "no_answer_probability": float(not row["prediction_text"])} for row in records]
+    if not _keeps_rows(module):  # evaluate's squad refuses probabilities, its squad_v2 demands them
+        forms = module.features if isinstance(module.features, list) else [module.features]
+        wanted = any("no_answer_probability" in str(form.get("predictions")) for form in forms)
+        names = ("id", "prediction_text", *(("no_answer_probability",) if wanted else ()))
+        # what was decided, where nothing else is known
+        records = [{"no_answer_probability": float(not row["prediction_text"]), **row} for row in records]
+        records = [{name: row[name] for name in names} for row in records]
     inputs: dict[str, Any] = {
         "predictions": records,
         "references": [

@@ -158,7 +158,7 @@ def _examples(inputs: tuple[Any, ...], question: Any, context: Any) -> tuple[Any
             return list(given), "list"
         if isinstance(given, Mapping) or hasattr(given, "question_text"):
             return [given], "one"
-        if isinstance(given, types.GeneratorType) or hasattr(given, "__getitem__"):
+        if isinstance(given, types.GeneratorType) or (hasattr(given, "__getitem__") and not isinstance(given, str)):
             return given, "stream"
         raise InputError(f"Pass {_FORMS}; got {shorten(given)}.")
     elif inputs or question is None or context is None:
