@@ -274,12 +274,13 @@ def _reweighted(rows: Rows, threshold: float) -> Reweighted:
     if rows.no_answer is None:
         return means
     order = np.arange(len(rows)) if rows.sweep_order is None else rows.sweep_order
+    order = order[np.argsort(rows.no_answer[order], kind="stable")]  # once, not for every weighting
     no_answer, has_answer, answered = rows.no_answer[order], rows.has_answer[order], rows.answered[order]
 
     def figures(weights: FloatArray) -> dict[str, FloatArray]:
-        found = means(weights)
+        found, ordered = means(weights), weights[:, order]
         for name, values in rows.scores.items():
-            totals, thresholds = best_thresholds(values[order], has_answer, answered, no_answer, weights[:, order])
+            totals, thresholds = best_thresholds(values[order], has_answer, answered, no_answer, ordered)
             found[f"best_{name}"] = PERCENT * totals / weights.sum(axis=1)
             found[f"best_{name}_thresh"] = thresholds
         return found

@@ -91,9 +91,11 @@ def best_thresholds(
     """
     order = np.argsort(no_answer, kind="stable")
     gains = np.where(has_answer, scores, -answered.astype(np.float64))[order]
-    unanswerable = weights @ (~has_answer).astype(np.float64)
-    # the first of equal maxima: no row that gains nothing, and so none that counts 0 times
-    totals = np.concatenate([unanswerable[:, None], weights[:, order] * gains], axis=1).cumsum(axis=1)
-    best = totals.argmax(axis=1)
-    thresholds = np.where(best == 0, 0.0, no_answer[order][best - 1])
-    return totals[np.arange(len(best)), best], thresholds
+    nothing = weights @ (~has_answer).astype(np.float64)  # the sums of saying nothing at all
+    totals = weights[:, order] * gains
+    totals[:, 0] += nothing
+    np.cumsum(totals, axis=1, out=totals)
+    best = totals.argmax(axis=1)  # the first of equal maxima: never a row that counts 0 times
+    sums = totals[np.arange(len(best)), best]
+    silent = sums <= nothing
+    return np.where(silent, nothing, sums), np.where(silent, 0.0, no_answer[order][best])
