@@ -22,6 +22,8 @@ from importlib import import_module
 from typing import Any
 
 TASK = "question-answering"
+DEFAULT_MODEL = ("distilbert/distilbert-base-cased-distilled-squad", "564e9b5")
+"""transformers' model for the task where none is named, and its revision."""
 
 _undo: list[Callable[[], None]] = []
 
@@ -46,7 +48,7 @@ def enable_question_answering(pipeline_class: type, evaluator_class: type) -> No
             TASK,
             pipeline_class,
             pt_model=AutoModelForQuestionAnswering,
-            default={"model": ("distilbert/distilbert-base-cased-distilled-squad", "564e9b5")},
+            default={"model": DEFAULT_MODEL},
             type="text",
         )
         del pipeline_class._registered_impl  # type: ignore[attr-defined]  # else it is saved as code of the model

@@ -17,6 +17,7 @@ import transformers
 from evaluate.evaluator.question_answering import QuestionAnsweringEvaluator as StockEvaluator
 from tqdm import tqdm
 
+from qa_scoring.compat import DEFAULT_MODEL
 from qa_scoring.encoders.devices import choose_device
 from qa_scoring.errors import InputError, parameter_error, shorten
 from qa_scoring.extractive.examples import Examples, make_examples, read_example_file
@@ -184,22 +185,22 @@ class QuestionAnsweringEvaluator(StockEvaluator):  # type: ignore[misc]
 
     def _answerer(self, model: Any, tokenizer: Any, device: Any, dtype: str | None, revision: str | None) -> Any:
         """Return a reader for a model or a pipeline of ours; else the pipeline or function itself."""
-        if isinstance(model, transformers.Pipeline):
-            if isinstance(device, int):
-                self.check_for_mismatch_in_device_setup(device, model)
-            if model.task != self.task:
-                raise InputError(f"The pipeline is for {model.task!r}; expected one for {self.task!r}.")
-            return model
         if model is None or isinstance(model, (str, os.PathLike)):
-            name, revision = _default_model() if model is None else (os.fspath(model), revision)
+            name, revision = DEFAULT_MODEL if model is None else (os.fspath(model), revision)
             words = tokenizer if isinstance(tokenizer, str) else None
             reader = load_reader(name, tokenizer=words, revision=revision, device=_device(device), dtype=dtype)
             return reader if tokenizer is None or words is not None else ExtractiveReader(reader.model, tokenizer)
         for name, value in (("dtype", dtype), ("revision", revision)):
             if value is not None:
                 raise InputError(
-                    f"The argument {name!r} is for models that are loaded by name; got a model or function."
+                    f"The argument {name!r} is for models that are loaded by name; got a {type(model).__name__}."
                 )
+        if isinstance(model, transformers.Pipeline):
+            if isinstance(device, int):
+                self.check_for_mismatch_in_device_setup(device, model)
+            if model.task != self.task:
+                raise InputError(f"The pipeline is for {model.task!r}; expected one for {self.task!r}.")
+            return model
         if isinstance(model, transformers.PreTrainedModel) or hasattr(model, "peft_config"):
             if isinstance(tokenizer, str):
                 tokenizer = transformers.AutoTokenizer.from_pretrained(tokenizer, trust_remote_code=False)
@@ -243,13 +244,6 @@ class QuestionAnsweringEvaluator(StockEvaluator):  # type: ignore[misc]
                 "prediction; pass metric='squad_v2' or m2qa_squad_v2.",
                 stacklevel=3,
             )
-
-
-def _default_model() -> tuple[str, str]:
-    """Return transformers' default model for the task, and its revision."""
-    default = transformers.pipelines.PIPELINE_REGISTRY.supported_tasks["question-answering"]["default"]["model"]
-    name, revision = default["pt"] if isinstance(default, dict) else default  # transformers 4 has a dict
-    return name, revision
 
 
 def _device(device: int | str | None) -> str | None:

@@ -85,14 +85,7 @@ class QuestionAnsweringPipeline(_Pipeline):  # type: ignore[misc]
         return results[0] if form == "one" else results
 
     def _sanitize_parameters(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-        for name, value in options.items():
-            if name == "padding":  # of transformers 4, which padded every window by itself
-                continue
-            if name not in (*ANSWER_OPTIONS, *WINDOW_OPTIONS):
-                known = ", ".join((*ANSWER_OPTIONS, *WINDOW_OPTIONS))
-                raise InputError(f"Unknown argument {name!r} = {shorten(value)}. The pipeline knows {known}.")
-        options.pop("padding", None)
-        AnswerSettings(**{name: options[name] for name in ANSWER_OPTIONS if name in options})
+        reader_arguments(options)  # says what is wrong with them
         return {}, options, {}
 
     def _stream(self, examples: Iterable[Any], parameters: Mapping[str, Any]) -> Iterator[Any]:
@@ -132,15 +125,23 @@ def reader_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
     """Put the options of a pipeline into the arguments of ``ExtractiveReader.read``.
 
     Args:
-        options: Any of ``ANSWER_OPTIONS``, ``WINDOW_OPTIONS`` and ``batch_size``.
+        options: Any of ``ANSWER_OPTIONS``, ``WINDOW_OPTIONS`` and ``batch_size``; ``padding``, which the pipeline of
+            transformers 4 took, has no effect.
 
     Returns:
         The arguments.
+
+    Raises:
+        InputError: An option is not known, or not what it must be.
 
     Example:
         >>> reader_arguments({"top_k": 2, "max_seq_len": 128})["settings"].top_k
         2
     """
+    for name, value in options.items():
+        if name not in (*ANSWER_OPTIONS, *WINDOW_OPTIONS, "batch_size", "padding"):
+            known = ", ".join((*ANSWER_OPTIONS, *WINDOW_OPTIONS))
+            raise InputError(f"Unknown argument {name!r} = {shorten(value)}. The pipeline knows {known}.")
     settings = AnswerSettings(**{name: options[name] for name in ANSWER_OPTIONS if name in options})
     windows = {name: options[name] for name in WINDOW_OPTIONS if name in options}
     return {"settings": settings, "batch_size": options.get("batch_size"), **windows}

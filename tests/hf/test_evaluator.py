@@ -333,6 +333,16 @@ def test_wrong_keywords_are_found_before_the_model_runs(
     assert calls.count == 0
 
 
+def test_wrong_options_of_the_pipeline_are_found_before_the_model_runs(qa: Any, reader: Any, load: Load) -> None:
+    qa.PIPELINE_KWARGS["max_answer_length"] = 3
+    with (
+        Calls(reader.model) as calls,
+        pytest.raises(InputError, match="'max_answer_length' = 3. The pipeline knows top_k"),
+    ):
+        qa.compute(reader.model, as_dataset(), tokenizer=reader.tokenizer, metric=load("m2qa_squad_v2"))
+    assert calls.count == 0
+
+
 @pytest.mark.parametrize("kind", [Squad, SquadV2])
 @pytest.mark.parametrize("squad_v2_format", [None, True, False])
 @pytest.mark.parametrize("rows", [ROWS, ROWS[:2]], ids=["with unanswerable", "answerable"])
