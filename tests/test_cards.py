@@ -1,0 +1,147 @@
+"""The metric cards and the guides: they say what the code does, every block runs, and links lead somewhere."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import evaluate
+import pytest
+import yaml
+from packaging.requirements import Requirement
+
+import qa_scoring
+from tests.conftest import REPOSITORY
+from tests.documents import PRELUDE, code_blocks, dead_links, fill_folder, read_document, run_bash
+
+CARDS = {name: f"{name}/README.md" for name in qa_scoring.METRICS}
+GUIDES = (
+    "docs/adding_a_language.md", "docs/choosing_a_model.md", "docs/evaluating_a_model.md", "docs/reading_scores.md",
+    "docs/training_a_judge.md",
+)  # fmt: skip
+DOCUMENTS = sorted(
+    path.relative_to(REPOSITORY).as_posix()
+    for pattern in ("*.md", "*_v2/*.md", "*_metric/*.md", "docs/*.md", "benchmarks/*.md", "qa_scoring/**/*.md")
+    for path in REPOSITORY.glob(pattern)
+)
+HEADINGS = (
+    "# Metric Card for {}", "## Metric Description", "## How to Use", "### Inputs", "### Output Values",
+    "#### Values from Popular Papers", "### Examples", "## Limitations and Bias", "## Citation",
+    "## Further References",
+)  # fmt: skip
+# Of https://huggingface.co/docs/hub/spaces-config-reference
+COLOURS = {"red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray"}
+# A call with every option that adds something to the result.
+PREDICTIONS = [
+    {"id": "1", "prediction_text": "in Rome", "no_answer_probability": 0.1},
+    {"id": "2", "prediction_text": "", "no_answer_probability": 0.9},
+]
+REFERENCES = [
+    {"id": "1", "question": "Where is the Colosseum?", "answers": ["Rome"]},
+    {"id": "2", "question": "Who built it alone?", "answers": []},
+]
+OPTIONS: dict[str, dict[str, Any]] = {
+    "m2qa_squad_v2": {"language": "en"},
+    "sas_metric": {},
+    "ava_metric": {"human_labels": [True, True]},
+}
+
+
+def section(name: str, heading: str) -> str:
+    """Return what stands below a heading of a card, to the next one."""
+    text = read_document(CARDS[name])
+    body = text.partition(f"\n{heading}\n")[2]
+    assert body, heading
+    return re.split(r"^#+ ", body, maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def named(lines: str, indent: str = "") -> list[str]:
+    """Return the names in bold at the start of the items of a list."""
+    items = re.findall(rf"^{indent}- (\*\*.*?)(?: \*\(|:)", lines, re.MULTILINE)
+    return [name for item in items for name in re.findall(r"\*\*(\w+)\*\*", item)]
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_front_matter_is_that_of_a_space(name: str) -> None:
+    _, matter, _ = read_document(CARDS[name]).split("---\n", 2)
+    facts = yaml.safe_load(matter)
+    assert set(facts) == {
+        "title", "emoji", "colorFrom", "colorTo", "sdk", "sdk_version", "app_file", "pinned", "license", "tags",
+        "description",
+    }  # fmt: skip
+    assert (facts["sdk"], facts["app_file"], facts["license"]) == ("gradio", "app.py", "apache-2.0")
+    assert facts["tags"] == ["evaluate", "metric"]
+    assert facts["pinned"] is False
+    assert {facts["colorFrom"], facts["colorTo"]} <= COLOURS
+    assert len(facts["description"]) > 30
+    lines = [Requirement(line) for line in read_document(f"{name}/requirements.txt").splitlines()]
+    package, gradio = lines
+    assert (package.name, str(gradio)) == ("qa-scoring", f"gradio=={facts['sdk_version']}")
+    extras = tomllib.loads(read_document("pyproject.toml"))["project"]["optional-dependencies"]
+    assert package.extras <= extras.keys()
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_headings_are_those_of_the_template(name: str) -> None:
+    text = re.sub(r"^```.*?^```$", "", read_document(CARDS[name]).split("---\n", 2)[2], flags=re.MULTILINE | re.DOTALL)
+    assert re.findall(r"^#+ .*$", text, re.MULTILINE) == [heading.format(name) for heading in HEADINGS]
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_inputs_are_those_of_the_metric(name: str) -> None:
+    module = importlib.import_module(f"{name}.{name}")
+    metric = next(value for value in vars(module).values() if inspect.isclass(value))
+    items = re.findall(r"^- \*\*(\w+)\*\* \*\((.*?)\)\*: ", section(name, "### Inputs"), re.MULTILINE)
+    written = {}
+    for argument, kind in items:
+        default = re.search(r", default `(.*)`$", kind)
+        written[argument] = ast.literal_eval(default[1]) if default else inspect.Parameter.empty
+    parameters = list(inspect.signature(metric._compute).parameters.values())[1:]
+    assert list(written.items()) == [(parameter.name, parameter.default) for parameter in parameters]
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_outputs_are_those_of_the_metric(name: str) -> None:
+    result = evaluate.load(qa_scoring.metric_path(name)).compute(
+        predictions=PREDICTIONS,
+        references=REFERENCES,
+        groups=["a", "b"],
+        confidence_level=0.9,
+        n_resamples=10,
+        details=True,
+        **OPTIONS[name],
+    )
+    text = section(name, "### Output Values")
+    assert sorted(named(text)) == sorted(result)
+    assert sorted(named(text, "  ")) == sorted(result["details"][0])
+
+
+@pytest.mark.parametrize("document", [*CARDS.values(), *GUIDES])
+def test_blocks_run_in_order(document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = read_document(document)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    if "model_or_id" in text or "./model" in text:
+        fill_folder(tmp_path)
+        exec(PRELUDE, names)
+    ran = 0
+    for number, (language, code) in enumerate(code_blocks(text), 1):
+        if language == "python":
+            exec(compile(code, f"{document}, block {number}", "exec"), names)
+        elif language == "bash":
+            run_bash(code, tmp_path)
+        else:
+            assert language == "bibtex", f"{document}, block {number}: nothing runs {language!r}"
+            continue
+        ran += 1
+    assert ran
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_links_inside_the_repository_lead_to_files(document: str) -> None:
+    assert dead_links(document) == []
