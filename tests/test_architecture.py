@@ -43,6 +43,7 @@ LAYERS = {
     "judged": 3,
     "sas": 3,
     "hf": 4,
+    "publishing": 4,
     "report": 4,
     "cli": 5,
 }

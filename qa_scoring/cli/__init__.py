@@ -23,6 +23,7 @@ _COMMANDS = (
     "similarity",
     "judge",
     "languages",
+    "publish",
     "demo",
 )
 

@@ -1,0 +1,343 @@
+"""A metric, or the whole demo, as a Space of the Hub: assembled into a folder, then pushed.
+
+Everything comes out of one wheel of this package, built from the source tree or packed again from what a wheel
+installed. A Space installs ``requirements.txt`` before its other files are there, so a public one finds the wheel by
+its address on the Hub; the folder alone finds the wheel beside the file. A private Space, whose address is closed to
+pip, holds the wheel unpacked.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import importlib.util
+import io
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterable
+from importlib import metadata
+from pathlib import Path
+
+from qa_scoring import METRICS
+from qa_scoring.errors import InputError, MissingPackageError, parameter_error
+
+DEMO = "demo"
+DISTRIBUTION = "qa-scoring"
+EXTRAS = ("all", "app")  # the page of every Space scores with all metrics
+METRIC_EXTRAS = {"m2qa_squad_v2": "", "sas_metric": "[sas]", "ava_metric": "[ava]"}  # what the metric alone needs
+DEMO_APP = '''"""The demo of qa-scoring."""
+
+from qa_scoring.app.page import launch
+
+if __name__ == "__main__":
+    launch()
+'''
+_INSTALLER_FILES = {"RECORD", "INSTALLER", "REQUESTED", "direct_url.json"}
+
+
+def check_destination(name: str, to: str) -> None:
+    """Refuse a Space that cannot have this name.
+
+    Args:
+        name: A metric, or ``"demo"``.
+        to: ``organisation/name`` on the Hub.
+
+    Raises:
+        InputError: The name is none of the Hub's, or the metric's module would hide another one there.
+
+    Example:
+        >>> check_destination("sas_metric", "my-lab/sas_metric")
+    """
+    module = to.partition("/")[2]
+    word = r"\b[\w.-]{1,96}\b"
+    if not re.fullmatch(f"{word}/{word}", to, re.ASCII) or re.search(r"--|\.\.|\.git$", to):
+        raise parameter_error("to", "organisation/name of the Hub", to)
+    if name == DEMO or module in METRICS:
+        return
+    # evaluate.load("org/name") loads name.py, which lies beside app.py, first on the Space's path
+    if "." in module or module == "app" or importlib.util.find_spec(module) is not None:
+        raise parameter_error("to", f"a name that can be that of a module of its own, such as {name}", to)
+
+
+def build_wheel(folder: Path) -> Path:
+    """Make a wheel of this package as it runs here.
+
+    Args:
+        folder: Where to put it.
+
+    Returns:
+        The wheel: built by pip from the source tree the package lies in; where a wheel installed it, the same files
+        packed again.
+
+    Raises:
+        InputError: pip cannot build it, or nothing says which files were installed.
+    """
+    source = Path(__file__).resolve().parent.parent
+    project = source / "pyproject.toml"
+    if not (project.is_file() and f'name = "{DISTRIBUTION}"' in project.read_text(encoding="utf-8")):
+        return _packed_again(metadata.distribution(DISTRIBUTION), folder)
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        reason = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "")
+        raise InputError(f"No wheel of {source} can be built: {reason}. Build one elsewhere and pass it with --wheel.")
+    return next(folder.glob("*.whl"))
+
+
+def _packed_again(distribution: metadata.Distribution, folder: Path) -> Path:
+    """Return a wheel of what a wheel installed: the files of its record, and a new record."""
+    files = [
+        file
+        for file in distribution.files or ()
+        if ".." not in file.parts
+        and file.suffix != ".pyc"
+        and not (file.parent.name.endswith(".dist-info") and file.name in _INSTALLER_FILES)
+    ]
+    if not files:
+        raise InputError(f"Nothing says which files of {DISTRIBUTION} were installed; install it with pip.")
+    information = f"qa_scoring-{distribution.version}.dist-info"
+    wheel = folder / f"qa_scoring-{distribution.version}-py3-none-any.whl"
+    record = io.StringIO()
+    lines = csv.writer(record, lineterminator="\n")
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
+
+        def add(name: str, content: bytes) -> None:
+            entry = zipfile.ZipInfo(name)  # its date is fixed, so equal files give equal wheels
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
+
+        for file in sorted(files):
+            content = Path(str(file.locate())).read_bytes()
+            digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
+            lines.writerow((file, f"sha256={digest}", len(content)))
+            add(str(file), content)
+        lines.writerow((f"{information}/RECORD", "", ""))
+        add(f"{information}/RECORD", record.getvalue().encode())
+    return wheel
+
+
+def pinned_versions(requirements: Iterable[str], extras: Iterable[str] = ()) -> dict[str, str]:
+    """Return the installed version of everything that requirements need, directly or not.
+
+    Args:
+        requirements: Requirements of a distribution, as its metadata has them.
+        extras: Extras of that distribution.
+
+    Returns:
+        Distribution → version, sorted by name. A build tag (``2.13.0+cpu``), which package indexes do not know, is
+        left out.
+
+    Raises:
+        MissingPackageError: Something that is needed is not installed.
+        InputError: An installed version is not one that is asked for.
+
+    Example:
+        >>> "pandas" in pinned_versions(["evaluate>=0.4"])
+        True
+    """
+    from packaging.requirements import Requirement
+    from packaging.utils import canonicalize_name
+    from packaging.version import Version
+
+    versions: dict[str, str] = {}
+    waiting = [(text, extra) for extra in ("", *extras) for text in requirements]
+    seen: set[tuple[str, str]] = set()
+    while waiting:
+        text, extra = waiting.pop()
+        requirement = Requirement(text)
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": extra}):
+            continue
+        try:
+            installed = metadata.distribution(requirement.name)
+        except metadata.PackageNotFoundError as error:
+            raise MissingPackageError(
+                f"A Space is pinned to the versions installed here, and {requirement.name} is not installed. "
+                f'Install it with: pip install "{DISTRIBUTION}[{",".join(EXTRAS)}]"',
+                name=requirement.name,
+            ) from error
+        version = Version(installed.version)
+        if not requirement.specifier.contains(version, prereleases=True):
+            raise InputError(f"{requirement.name} is installed at {version}; a Space needs {text}. Install that first.")
+        versions[installed.metadata["Name"]] = version.public
+        for wanted in ("", *requirement.extras):
+            if (key := (canonicalize_name(requirement.name), wanted)) not in seen:
+                seen.add(key)
+                waiting += [(further, wanted) for further in installed.requires or ()]
+    return dict(sorted(versions.items(), key=lambda item: item[0].lower()))
+
+
+def assemble(
+    name: str,
+    folder: Path,
+    *,
+    to: str | None = None,
+    private: bool = False,
+    force: bool = False,
+    wheel: Path | None = None,
+) -> tuple[str, ...]:
+    """Write the files of a Space into a folder; all of them or, where something is wrong, none.
+
+    Args:
+        name: A metric, or ``"demo"`` for the page over all of them.
+        folder: New, or empty.
+        to: ``organisation/name`` on the Hub. The metric's module gets that name, as ``evaluate.load`` wants it, and
+            says, where this package is missing, how to install the Space's wheel.
+        private: Whether the Space is to be private.
+        force: Write into a folder that holds other files too; files of the same names are replaced.
+        wheel: A wheel of this package to take in place of building one.
+
+    Returns:
+        The files written, relative to the folder: module (of a metric), ``README.md``, ``app.py``,
+        ``requirements.txt`` with exact versions, and the wheel, which holds the embedded weights; for a private Space
+        the files of the wheel.
+
+    Raises:
+        InputError: An argument is wrong, the folder is not empty, or no wheel can be built.
+        MissingPackageError: Something that a Space needs is not installed here, so its version is not known.
+    """
+    from huggingface_hub import constants
+
+    if name not in (*METRICS, DEMO):
+        raise parameter_error("name", f"one of {', '.join((*METRICS, DEMO))}", name)
+    if private and to is None:
+        raise parameter_error("to", "organisation/name of the Hub where private is true", to)
+    if to is not None:
+        check_destination(name, to)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file; name a folder that is new or empty.")
+    if folder.exists() and not force and any(folder.iterdir()):
+        raise InputError(f"The folder {folder} is not empty; name a new one, or pass --force to write into it.")
+    with tempfile.TemporaryDirectory() as temporary:
+        staging = Path(temporary) / "space"
+        staging.mkdir()
+        wheel = build_wheel(Path(temporary)) if wheel is None else wheel
+        address = f"{constants.ENDPOINT}/spaces/{to}/resolve/main/{wheel.name}" if to and not private else None
+        try:
+            with zipfile.ZipFile(wheel) as archive:
+                contents = {entry: archive.read(entry) for entry in archive.namelist()}
+                if private:
+                    archive.extractall(staging)
+                else:
+                    shutil.copyfile(wheel, staging / wheel.name)
+        except (OSError, zipfile.BadZipFile) as error:
+            raise InputError(f"{wheel} cannot be read as a wheel: {error}.") from error
+        about = "-".join(wheel.name.split("-")[:2]) + ".dist-info/METADATA"
+        if about not in contents or not re.fullmatch(r"qa_scoring-[^-]+-py3-none-any\.whl", wheel.name):
+            raise InputError(f"{wheel} is no wheel of {DISTRIBUTION}.")
+        distribution = metadata.PathDistribution(zipfile.Path(wheel, about.removesuffix("METADATA")))
+        pins = pinned_versions(distribution.requires or (), EXTRAS)
+        if name == DEMO:
+            texts = {"app.py": DEMO_APP, "README.md": str(distribution.metadata["Description"])}
+        else:
+            places = {file: f"{name}/{file}" for file in ("app.py", "README.md")}
+            texts = {file: contents[place].decode() for file, place in places.items() if place in contents}
+            module = contents[f"{name}/{name}.py"].decode()
+            if address:  # evaluate quotes what follows "From:" where the import fails
+                missing = f'"qa_scoring{METRIC_EXTRAS[name]} @ {address}"'
+                module = re.sub(r"^(import qa_scoring\S*)$", rf"\1  # From: {missing}", module, flags=re.MULTILINE)
+            texts[f"{to.partition('/')[2] if to else name}.py"] = module
+        if "README.md" in texts:
+            texts["README.md"] = _pinned_card(texts["README.md"], pins.get("gradio"))
+        texts["requirements.txt"] = _requirements(distribution.version, pins, address, unpacked=private)
+        for file, text in texts.items():
+            (staging / file).write_text(text, encoding="utf-8", newline="\n")
+        return _move(staging, folder)
+
+
+def _requirements(version: str, pins: dict[str, str], address: str | None, *, unpacked: bool) -> str:
+    lines = [f"# Written by qa-scoring publish: the versions installed there (Python {platform.python_version()})."]
+    if not unpacked:
+        lines += ["--find-links ."]
+        lines += [f"--find-links {address}"] if address else []
+        lines += [f"{DISTRIBUTION}[{','.join(EXTRAS)}]=={version}"]
+    lines += [f"{name}=={pinned}" for name, pinned in pins.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _pinned_card(card: str, gradio: str | None) -> str:
+    """Return a card whose front matter asks for the Python and the gradio that requirements.txt is pinned to."""
+    card = card.lstrip()
+    if not card.startswith("---\n"):
+        return card
+    head, end, text = card.removeprefix("---\n").partition("\n---\n")
+    facts = {"python_version": ".".join(platform.python_version_tuple()[:2])}
+    if gradio:
+        facts["sdk_version"] = gradio
+    lines = [line for line in head.splitlines() if line.partition(":")[0] not in facts]
+    return "\n".join(["---", *lines, *(f'{key}: "{value}"' for key, value in facts.items())]) + end + text
+
+
+def _move(staging: Path, folder: Path) -> tuple[str, ...]:
+    files = sorted(path.relative_to(staging).as_posix() for path in staging.rglob("*") if path.is_file())
+    for parent in {(folder / file).parent for file in files}:
+        if not parent.resolve().is_relative_to(folder.resolve()):
+            raise InputError(f"{parent} leads out of {folder}; name a new folder.")
+    try:
+        for file in files:
+            path = folder / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.unlink(missing_ok=True)  # a link is replaced, not followed
+            shutil.move(staging / file, path)
+    except OSError as error:
+        raise InputError(f"The Space cannot be written to {folder}: {error}.") from error
+    return tuple(files)
+
+
+def check_login() -> None:
+    """Refuse to begin without a login, which a push needs.
+
+    Raises:
+        InputError: There is no login.
+    """
+    from huggingface_hub import constants, get_token
+
+    if get_token() is None:
+        raise InputError(f"There is no login for {constants.ENDPOINT}: run 'hf auth login', or set HF_TOKEN.")
+
+
+def push(folder: Path, files: Iterable[str], to: str, *, private: bool = False) -> str:
+    """Push an assembled Space to the Hub, with the login of ``huggingface_hub``.
+
+    Args:
+        folder: Where ``assemble`` wrote it.
+        files: What it wrote; nothing else of the folder is sent.
+        to: ``organisation/name`` on the Hub; the Space is made where it is not there.
+        private: Whether it was assembled for a private Space.
+
+    Returns:
+        The address of the Space.
+
+    Raises:
+        InputError: There is no login, the Hub cannot be reached or refuses, or the Space is there already and private
+            where it should not be, or the other way round.
+    """
+    from huggingface_hub import HfApi, constants, errors
+
+    address = f"{constants.ENDPOINT}/spaces/{to}"
+    check_login()
+    hub = HfApi()
+    try:
+        hub.create_repo(to, repo_type="space", space_sdk="gradio", private=private or None, exist_ok=True)
+        if bool(hub.repo_info(to, repo_type="space").private) != private:
+            there, wanted = ("public", "without") if private else ("private", "with")
+            raise InputError(f"The Space {address} is {there}: publish {wanted} --private, or change its settings.")
+        hub.upload_folder(
+            repo_id=to,
+            repo_type="space",
+            folder_path=folder,
+            allow_patterns=list(files),
+            commit_message=f"Publish {to.partition('/')[2]}",
+        )
+    except InputError:
+        raise
+    # ValueError: a card the Hub does not take
+    except (OSError, errors.HTTPError, ValueError) as error:  # type: ignore[attr-defined]
+        reason = " ".join(str(error).split())[:300].rstrip(".")
+        raise InputError(f"The Space {address} cannot be pushed: {reason}.") from error
+    return address
