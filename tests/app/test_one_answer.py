@@ -1,6 +1,10 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -8,6 +12,8 @@ import pytest
 from qa_scoring import score_ava, score_multilingual_squad, score_sas
 from qa_scoring.app.one_answer import CHARACTERS, EXAMPLES, REFERENCES, judge_one
 from qa_scoring.errors import InputError
+from qa_scoring.judge import loading as judge_loading
+from qa_scoring.similarity import loading as similarity_loading
 
 pytest.importorskip("torch")
 
@@ -85,3 +91,29 @@ def test_what_cannot_be_judged(changed: dict[str, Any], message: str) -> None:
     arguments = {"question": QUESTION, "references": "Paris", "answer": "Paris", "language": "en"} | changed
     with pytest.raises(InputError, match=message):
         judge_one(**arguments)
+
+
+@pytest.fixture(params=[judge_loading, similarity_loading], ids=["judge", "similarity"])
+def loading(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
+    module: ModuleType = request.param
+    module._load_once.cache_clear()
+    yield module
+    module._load_once.cache_clear()
+
+
+def test_threads_that_ask_at_once_load_a_model_once(loading: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads: list[object] = []
+
+    def slow(settings: object) -> object:
+        reads.append(settings)
+        time.sleep(0.05)
+        return object()
+
+    class Settings:
+        files, model = None, "embedded"
+
+    settings = Settings()
+    monkeypatch.setattr(loading, "_read", slow)
+    with ThreadPoolExecutor(8) as pool:
+        loaded = set(pool.map(lambda _: loading._load(settings), range(8)))
+    assert len(reads) == len(loaded) == 1

@@ -61,8 +61,8 @@ def add() -> None:
                 label="Ask SAS and AVA about other languages, too", info="Their embedded models learned English."
             )
     button = gr.Button("Judge", variant="primary")
-    cards = gr.HTML(html_template='<div role="status">${value}</div>')
-    tokens = gr.HTML(label="Tokens")
+    cards = gr.HTML("", html_template='<div role="status">${value}</div>', apply_default_css=False)
+    tokens = gr.HTML("", label="Tokens", apply_default_css=False)
     with gr.Accordion("As JSON", open=False):
         figures = gr.JSON(label="As JSON")
     inputs, outputs = [question, references, answer, language, any_language], [cards, tokens, figures]

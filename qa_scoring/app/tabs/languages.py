@@ -41,7 +41,7 @@ def add() -> None:
         language = gr.Dropdown(LANGUAGE_CHOICES, value="en", label="Language")
         normalization = gr.Radio(["squad", "unicode"], value="squad", label="Normalisation")
     button = gr.Button("Tokenize", variant="primary")
-    table = gr.HTML(label="Tokens under each tokenizer")
+    table = gr.HTML("", label="Tokens under each tokenizer", apply_default_css=False)
     with gr.Accordion("As JSON", open=False):
         rows = gr.JSON(label="As JSON")
     inputs, outputs = [text, language, normalization], [table, rows]
