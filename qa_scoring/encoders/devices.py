@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+
 from qa_scoring.errors import InputError, parameter_error
 
 DEVICES = ("cuda", "mps", "cpu")
 DTYPES = ("float32", "bfloat16", "float16")
+LOADING = threading.RLock()
+"""Held while a model is loaded: transformers fails when two threads import its parts at once."""
 
 
 def choose_device(device: str | None) -> str:

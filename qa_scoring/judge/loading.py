@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from qa_scoring.encoders.cache import CachedScorer, ScoreCache, cache_folder
-from qa_scoring.encoders.devices import check_running, choose_device
+from qa_scoring.encoders.devices import LOADING, check_running, choose_device
 from qa_scoring.encoders.identity import files_digest, hub_commit, model_files
 from qa_scoring.errors import InputError, parameter_error
 from qa_scoring.extras import distribution_version, require
@@ -173,8 +173,13 @@ def _digest(kind: str, folder: Path) -> str:
     return files_digest(matching_files(folder) if kind == "matching" else model_files(folder))
 
 
-@lru_cache(maxsize=4)
 def _load(settings: JudgeSettings) -> Judge:
+    with LOADING:
+        return _load_once(settings)
+
+
+@lru_cache(maxsize=4)
+def _load_once(settings: JudgeSettings) -> Judge:
     judge = _read(settings)
     folder = EMBEDDED if settings.model == EMBEDDED_NAME else Path(settings.model)
     if settings.files is not None and settings.files != _digest(settings.kind, folder):

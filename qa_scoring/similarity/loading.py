@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from qa_scoring.encoders.cache import CachedScorer, ScoreCache, cache_folder
-from qa_scoring.encoders.devices import DTYPES, choose_device
+from qa_scoring.encoders.devices import DTYPES, LOADING, choose_device
 from qa_scoring.encoders.hub import cannot_load, check_usable, commit_of, longest_input
 from qa_scoring.encoders.identity import files_digest, hub_commit, model_files
 from qa_scoring.encoders.scorers import Pair, Scorer
@@ -218,8 +218,13 @@ def _head_folder(model: str) -> Path:
     return EMBEDDED if model in NAMED_MODELS else Path(model)
 
 
-@lru_cache(maxsize=4)
 def _load(settings: ScorerSettings) -> Scorer[Pair]:
+    with LOADING:
+        return _load_once(settings)
+
+
+@lru_cache(maxsize=4)
+def _load_once(settings: ScorerSettings) -> Scorer[Pair]:
     scorer = _read(settings)
     _check_unchanged(settings)
     return scorer

@@ -1,0 +1,83 @@
+"""The tabs Judge and Languages, as a client of the running app sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+gr = pytest.importorskip("gradio")
+gradio_client = pytest.importorskip("gradio_client")
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    from qa_scoring.app.tabs import judge, languages
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRADIO_ANALYTICS_ENABLED", "False")
+        with gr.Blocks(analytics_enabled=False) as page:
+            for tab in (judge, languages):
+                with gr.Tab():
+                    tab.add()
+        _, address, _ = page.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True)
+        yield gradio_client.Client(address, verbose=False)
+        page.close()
+
+
+def test_endpoints_are_documented(client: Any) -> None:
+    endpoints = client.view_api(return_format="dict")["named_endpoints"]
+    assert set(endpoints) == {"/judge", "/tokenize"}
+    for endpoint in endpoints.values():
+        assert endpoint["description"]
+        assert all(parameter["parameter_name"] for parameter in endpoint["parameters"])
+    assert [parameter["parameter_name"] for parameter in endpoints["/judge"]["parameters"]] == [
+        "question", "references", "answer", "language", "any_language",
+    ]  # fmt: skip
+
+
+def test_judge(client: Any) -> None:
+    cards, tokens, figures = client.predict("Nerede?", "Urla", "Urla’da <script>", "tr", False, api_name="/judge")
+    assert figures["exact"] == 0
+    assert figures["sas"] is None
+    assert "English only" in cards
+    assert "<script>" not in tokens
+    assert "Urla’da &lt;script&gt;" in tokens
+
+
+def test_judge_in_english(client: Any) -> None:
+    pytest.importorskip("torch")
+    _, _, figures = client.predict("Who?", "Marie Curie", "Curie", "en", False, api_name="/judge")
+    assert 0 < figures["sas"] <= 1
+    assert figures["ava_correct"] == (figures["ava_score"] >= figures["ava_threshold"])
+
+
+def test_tokenize(client: Any) -> None:
+    table, rows = client.predict("باريس، فرنسا", "ar", "squad", api_name="/tokenize")
+    assert rows[0]["tokenizer"] == "nltk-rule-arabic"
+    assert rows[0]["tokens"] == ["باريس", "،", "فرنسا"]
+    assert 'dir="rtl"' in table
+
+
+@pytest.mark.parametrize(
+    ("arguments", "endpoint", "message"),
+    [
+        (("q", "r", "x" * 4_001, "tr", False), "/judge", "The answer has 4,001 characters"),
+        (("x" * 2_001, "tr", "squad"), "/tokenize", "The text has 2,001 characters"),
+    ],
+)
+def test_errors_are_one_sentence(client: Any, arguments: tuple[Any, ...], endpoint: str, message: str) -> None:
+    with pytest.raises(gradio_client.exceptions.AppError, match=message) as caught:
+        client.predict(*arguments, api_name=endpoint)
+    assert "Traceback" not in str(caught.value)
+
+
+def test_requests_at_once_do_not_mix(client: Any) -> None:
+    def ask(number: int) -> bool:
+        _, _, figures = client.predict("?", f"r{number}", f"a{number} r{number}", "tr", False, api_name="/judge")
+        return bool(figures["details"]["prediction"] == f"a{number} r{number}")
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(ask, range(24)))
