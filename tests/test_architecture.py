@@ -45,6 +45,7 @@ LAYERS = {
     "hf": 4,
     "report": 4,
     "cli": 5,
+    "app": 5,
 }
 # What one layer may use of itself, in this order.
 SAME_LAYER = {
