@@ -7,7 +7,7 @@ import html
 import inspect
 import logging
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from typing import Any, TypeVar
 
 import gradio as gr
@@ -103,7 +103,7 @@ def watch(work: Callable[[Report], Result], *, every: float = 0.25) -> Generator
 
     def report(what: str, items: Iterable[Any]) -> Iterator[Any]:
         nonlocal said
-        total = len(items) if hasattr(items, "__len__") else None
+        total = len(items) if isinstance(items, Sized) else None
         for number, item in enumerate(items):
             if stopped.is_set():
                 raise _StoppedError

@@ -91,7 +91,7 @@ def parse_pasted(text: str) -> list[list[str]]:
         lines = [line for line in csv.reader(io.StringIO(text.strip("\r\n"), newline=""), delimiter=delimiter) if line]
     except csv.Error as error:
         raise InputError(f"The pasted rows cannot be read: {error}.") from None
-    names = [_OTHER_NAMES.get(cell.strip().lower(), cell.strip().lower()) for cell in lines[0]]
+    names: list[str] = [_OTHER_NAMES.get(cell.strip().lower(), cell.strip().lower()) for cell in lines[0]]
     if "prediction" in names and "references" in names:
         lines = lines[1:]
     else:
@@ -120,7 +120,7 @@ def _json_rows(text: str) -> list[Row]:
                 raise InputError(f"Pasted row {number} is not valid JSON: {error}.") from None
             if not isinstance(row, dict):
                 raise InputError(f"Pasted row {number}: expected a JSON object; got {shorten(row)}.")
-            rows.append({_OTHER_NAMES.get(key, key): value for key, value in row.items()})
+            rows.append({str(_OTHER_NAMES.get(key, key)): value for key, value in row.items()})
     return rows
 
 

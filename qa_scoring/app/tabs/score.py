@@ -7,6 +7,7 @@ import math
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +127,7 @@ def score(
                 break
     headers, figures = scoring.figures_table(run)
     yield (
-        _status(" ".join([f"{len(run):,} rows are scored.", *run.notes])),
+        _status(" ".join([f"Done; rows scored: {len(run):,}.", *run.notes])),
         run,
         {"headers": headers, "data": figures},
         scoring.results(run),
@@ -222,7 +223,6 @@ def add() -> None:
         type="array",
         datatype="str",
         column_count=len(inputs.COLUMNS),
-        column_limits=(len(inputs.COLUMNS), len(inputs.COLUMNS)),
         row_count=1,
         interactive=True,
         wrap=True,
@@ -321,7 +321,7 @@ def add() -> None:
     # ------------------------------------------------------------------------------------ events
     fill.click(fill_table, pasted, [table, source], api_name="fill_table")
     for name, button in example_buttons.items():
-        button.click(lambda name=name: load_example(name), None, [table, language, source], api_visibility="private")
+        button.click(partial(load_example, name), None, [table, language, source], api_visibility="private")
     gr.api(_example, api_name="example")
     for side, box in boxes.items():
         box.upload(
