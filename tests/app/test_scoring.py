@@ -19,7 +19,7 @@ from qa_scoring.app.scoring import Filter, Settings
 from qa_scoring.cli import main
 from qa_scoring.errors import InputError
 from qa_scoring.rows import read_rows
-from tests.conftest import data_path
+from tests.conftest import data_path, read_json
 
 TABLE = [
     ["q1", "Who?", "Ada Brook, the keeper", "Ada Brook", "people", "0.25"],
@@ -91,26 +91,42 @@ def test_all_metrics_together_give_the_same_figures(tmp_path: Path, monkeypatch:
     assert detail["sas_by_reference"] == run.scored["sas_metric"].rows.extra["reference_scores"][1]
 
 
-def squad2(given: str) -> inputs.Given:
-    """Read the SQuAD 2.0 development set and a system's answers as an upload does, but from copies."""
-    names = {
-        "predictions": ("predictions", f"{given}.predictions.json"),
-        "no_answer": ("predictions", f"{given}.na_prob.json"),
-        "references": ("dev-v2.0.json",),
-    }
-    paths: dict[Any, Path] = {side: data_path("squad", *parts) for side, parts in names.items()}
-    uploads: dict[inputs.Side, inputs.Upload] = {}
+def uploaded(**paths: Path) -> inputs.Given:
+    """Read files as uploads are read, from copies, and leave copies for the calls."""
+    uploads: dict[Any, inputs.Upload] = {}
     for side, path in paths.items():
         copy = Path(path.name)
         copy.write_bytes(path.read_bytes())
-        uploads[side] = inputs.read_upload(copy, copy.name, side)
-        copy.write_bytes(path.read_bytes())  # for the calls
+        uploads[side] = inputs.read_upload(copy, copy.name, side)  # type: ignore[arg-type]
+        copy.write_bytes(path.read_bytes())
     return inputs.from_uploads(uploads)
+
+
+def test_xquad_chinese(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = read_json(data_path("xquad", "predictions", "mlpp.test-zh_7443.json"))["predictions"]
+    predictions, references = tmp_path / "in" / "predictions.jsonl", tmp_path / "in" / "references.jsonl"
+    predictions.parent.mkdir()
+    for path, name, column in (
+        (predictions, "prediction_text", "predicted_answers"),
+        (references, "answers", "answers"),
+    ):
+        lines = [json.dumps({name: row[column]["text"]}, ensure_ascii=False) + "\n" for row in rows]
+        path.write_text("".join(lines), encoding="utf-8")
+    given = uploaded(predictions=predictions, references=references)
+    run = scoring.score(given, Settings(language="zh"))
+    assert len(run) == 1190
+    by_python, by_command = figures_from_calls(run, "m2qa_squad_v2")
+    assert by_python == by_command == scoring.results(run)["m2qa_squad_v2"]
 
 
 def test_squad2_with_no_answer_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    given = squad2("anuragsatish_bert")
+    given = uploaded(
+        predictions=data_path("squad", "predictions", "anuragsatish_bert.predictions.json"),
+        references=data_path("squad", "dev-v2.0.json"),
+        no_answer=data_path("squad", "predictions", "anuragsatish_bert.na_prob.json"),
+    )
     run = scoring.score(given, Settings(group_by=("title",), no_answer_threshold=0.5, intervals=False))
     assert len(run) == 11_873
     by_python, by_command = figures_from_calls(run, "m2qa_squad_v2")

@@ -342,6 +342,13 @@ def add() -> None:
         show_progress="minimal",
         show_progress_on=[status],
     )
+    # The rows are those of a new run: what was chosen and opened of the last one goes.
+    scoring_event.success(
+        lambda: (NO_FILTER, NO_FILTER, NO_FILTER, "row", False, 1, "", None),
+        None,
+        [ready, conditions[0], conditions[3], sort_by, descending, page, opened, made],
+        api_visibility="private",
+    )
     cancel.click(
         lambda: _status("Cancelled."), None, status, cancels=[scoring_event], api_visibility="private", queue=False
     )
