@@ -39,13 +39,27 @@ Uploads = dict[inputs.Side, inputs.Upload]
 
 @shown
 def fill_table(text: str) -> tuple[list[list[str]], str]:
-    """Turn pasted lines into rows of the table, which replace those that are there."""
+    """Turn pasted lines into rows of the table, which replace those that are there.
+
+    Args:
+        text: As ``inputs.parse_pasted`` takes it.
+
+    Returns:
+        The rows, and what is to be scored.
+    """
     return inputs.parse_pasted(text), TABLE
 
 
 @shown
 def load_example(name: str) -> tuple[list[list[str]], str, str]:
-    """Return the rows and the language of one of the examples."""
+    """Return the rows and the language of one of the examples.
+
+    Args:
+        name: Its name on the page.
+
+    Returns:
+        The rows, the language's code, and what is to be scored.
+    """
     if name not in EXAMPLES:
         raise InputError(f"There is no example {name!r}; there are {', '.join(EXAMPLES)}.")
     return EXAMPLES[name].table, EXAMPLES[name].language, TABLE
@@ -100,7 +114,24 @@ def score(
     intervals: bool,
     missing_is_zero: bool,
 ) -> Iterator[tuple[Any, ...]]:
-    """Score the table or the uploaded files; says how far it is, then gives the figures."""
+    """Score the table or the uploaded files; says how far it is, then gives the figures.
+
+    Args:
+        source: ``TABLE`` or ``FILES``.
+        table: Rows of cells, in the order of ``inputs.COLUMNS``.
+        uploads: The session's files.
+        metrics: Names of ``scoring.SCORES``.
+        language: Code, name or tag.
+        tokenizer: A name, or ``OWN_TOKENIZER``.
+        normalization: ``"squad"`` or ``"unicode"``.
+        no_answer_threshold: No-answer values above it count as an empty answer.
+        group_by: Columns of the references.
+        intervals: Whether to add intervals.
+        missing_is_zero: Whether questions without a prediction score 0.
+
+    Yields:
+        Status, run, figures, result, signatures, Python, command lines, first page of the rows, and which rows those are.
+    """
     given = inputs.from_uploads(uploads) if source == FILES else inputs.from_table(table)
     if no_answer_threshold is None:
         raise InputError("The no-answer threshold is empty; 1 leaves probabilities as they are.")
@@ -167,7 +198,24 @@ def show_rows(
     descending: bool,
     page: float | None,
 ) -> tuple[dict[str, Any], str]:
-    """Show one page of the rows that meet the conditions."""
+    """Show one page of the rows that meet the conditions.
+
+    Args:
+        run: The session's last run.
+        ready: A name of ``scoring.READY_FILTERS``, or ``NO_FILTER``.
+        column_1: A column of ``scoring.NUMBERS``, or ``NO_FILTER``.
+        comparison_1: One of ``scoring.COMPARISONS``.
+        value_1: What to compare with.
+        column_2: A second condition, which must hold too.
+        comparison_2: As the first.
+        value_2: As the first.
+        sort_by: A column.
+        descending: Whether from high to low.
+        page: From 1; the last one where there are fewer.
+
+    Returns:
+        The rows, and which they are.
+    """
     filters = list(scoring.READY_FILTERS.get(ready, ()))
     for column, comparison, value in ((column_1, comparison_1, value_1), (column_2, comparison_2, value_2)):
         if column != NO_FILTER:
@@ -185,7 +233,15 @@ def _needed(run: scoring.Run | None) -> scoring.Run:
 
 @shown
 def open_row(run: scoring.Run | None, row: float | None) -> str:
-    """Return what is known of one row, by its number in the column ``row``."""
+    """Return what is known of one row, by its number in the column ``row``.
+
+    Args:
+        run: The session's last run.
+        row: From 1.
+
+    Returns:
+        HTML.
+    """
     run = _needed(run)
     detail = scoring.row_detail(run, int(row or 0))
     return views.example_details(detail, find_language(run.settings.language).code)
@@ -193,14 +249,29 @@ def open_row(run: scoring.Run | None, row: float | None) -> str:
 
 @shown
 def open_selected(run: scoring.Run | None, event: gr.SelectData) -> tuple[int, str]:
-    """Open the row that was selected in the table."""
+    """Open the row that was selected in the table.
+
+    Args:
+        run: The session's last run.
+        event: What was selected.
+
+    Returns:
+        The row's number, and HTML.
+    """
     row = int(event.row_value[0])
     return row, open_row(run, row)
 
 
 @shown
 def download(run: scoring.Run | None) -> Iterator[list[str]]:
-    """Write the rows of every metric as JSON Lines and Parquet, and the figures as JSON."""
+    """Write the rows of every metric as JSON Lines and Parquet, and the figures as JSON.
+
+    Args:
+        run: The session's last run.
+
+    Yields:
+        The files, once.
+    """
     with tempfile.TemporaryDirectory() as folder:  # gradio copies what it serves, and deletes its copies later
         yield [str(path) for path in scoring.write_downloads(_needed(run), Path(folder))]
 
