@@ -130,7 +130,7 @@ def score(
         missing_is_zero: Whether questions without a prediction score 0.
 
     Yields:
-        Status, run, figures, result, signatures, Python, command lines, first page of the rows, and which rows those are.
+        Status, run, figures, result, signatures, Python, command lines, first page of rows, and which they are.
     """
     given = inputs.from_uploads(uploads) if source == FILES else inputs.from_table(table)
     if no_answer_threshold is None:
