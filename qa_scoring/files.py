@@ -293,7 +293,7 @@ def _parse_json(text: str, path: str) -> Any:
         ) from None
     except RecursionError:
         raise InputError(f"{_name(path)} is JSON nested too deeply to be predictions or references.") from None
-    except InputError as error:
+    except ValueError as error:  # repeated keys, or a number of thousands of digits
         raise InputError(f"{_name(path)}: {error}") from None
     if not isinstance(content, (dict, list)):
         raise InputError(f"{_name(path)} must hold a JSON object or list; got {shorten(content)}.")
@@ -310,6 +310,10 @@ def _parse_json_lines(text: str, path: str) -> list[Any]:
                 raise InputError(
                     f"{_name(path)}, line {number} is not valid JSON: {error.msg}, column {error.colno}."
                 ) from None
+            except RecursionError:
+                raise InputError(f"{_name(path)}, line {number} is JSON nested too deeply to be a row.") from None
+            except ValueError as error:  # a number of thousands of digits
+                raise InputError(f"{_name(path)}, line {number}: {error}") from None
     return rows
 
 
@@ -371,7 +375,7 @@ def _answers_from_cell(cell: str, where: str) -> Any:
         return [cell]
     try:
         return json.loads(cell)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         if cell.lstrip()[0] == "[":
             raise InputError(f"{where}: a list must be written as JSON; got {shorten(cell)}.") from None
         return [cell]

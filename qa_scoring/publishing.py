@@ -31,7 +31,7 @@ DEMO = "demo"
 DISTRIBUTION = "qa-scoring"
 EXTRAS = ("all", "app")  # the page of every Space scores with all metrics
 METRIC_EXTRAS = {"m2qa_squad_v2": "", "sas_metric": "[sas]", "ava_metric": "[ava]"}  # what the metric alone needs
-DEMO_APP = '''"""The demo of qa-scoring."""
+DEMO_APP = '''"""The demo: ``python app.py`` serves it locally, and a Hub Space runs this file."""
 
 from qa_scoring.app.page import launch
 

@@ -46,6 +46,7 @@ LAYERS = {
     "publishing": 4,
     "report": 4,
     "cli": 5,
+    "app": 5,
 }
 # What one layer may use of itself, in this order.
 SAME_LAYER = {

@@ -1,1 +1,1 @@
-"""The demo: three metrics behind one page, the only part of the package that needs gradio."""
+"""The demo: a gradio page over the three metrics; plain functions do the work, the tabs only wire."""

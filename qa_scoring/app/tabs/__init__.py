@@ -1,1 +1,1 @@
-"""The tabs of the demo: each adds its widgets to the page that is being built and wires them."""
+"""One file per tab of the page; each has ``add``, which builds the tab and registers its actions."""

@@ -7,13 +7,13 @@ from typing import Any
 
 import gradio as gr
 
-from qa_scoring.app.handlers import sentence
+from qa_scoring.app.handlers import shown
 from qa_scoring.app.one_answer import CHARACTERS, EXAMPLES, REFERENCES, judge_one
 from qa_scoring.app.tokenizing import LANGUAGE_CHOICES
 from qa_scoring.app.views import example_details, score_cards
 
 
-@sentence
+@shown
 def judge(
     question: str, references: str, answer: str, language: str, any_language: bool = False
 ) -> tuple[str, str, dict[str, Any]]:

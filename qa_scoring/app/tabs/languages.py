@@ -7,14 +7,14 @@ from typing import Any
 
 import gradio as gr
 
-from qa_scoring.app.handlers import sentence
+from qa_scoring.app.handlers import shown
 from qa_scoring.app.one_answer import EXAMPLES
 from qa_scoring.app.tokenizing import CHARACTERS, LANGUAGE_CHOICES, tokenize_text
 from qa_scoring.app.views import tokenizer_table
 from qa_scoring.text.languages import find_language
 
 
-@sentence
+@shown
 def tokenize(text: str, language: str, normalization: str = "squad") -> tuple[str, list[dict[str, Any]]]:
     """Tokenize a text with every tokenizer that is installed.
 

@@ -1,0 +1,93 @@
+"""The page: title, tabs, looks, and how it is served."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gradio as gr
+
+from qa_scoring import __version__
+from qa_scoring.app import limits, views
+from qa_scoring.app.tabs import judge, languages, score
+from qa_scoring.errors import parameter_error
+
+TABS = {
+    "Score": score,
+    "Judge one answer": judge,
+    "Languages": languages,
+}
+"""Name → module with ``add``, in the order shown."""
+
+_SESSIONS = 100
+_CACHE_SECONDS = (600, 1800)  # how often gradio's copies of downloads are looked through, and how old they may get
+_FONTS = (
+    "system-ui",
+    "Segoe UI",
+    "Roboto",
+    "Noto Sans",
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "PingFang SC",
+    "Hiragino Sans",
+    "Microsoft YaHei",
+    "Yu Gothic",
+    "Noto Sans Thai",
+    "Leelawadee UI",
+    "Noto Sans Arabic",
+    "Geeza Pro",
+    "sans-serif",
+)
+_CSS = """
+.texts td, .texts textarea, .texts input, .texts .cell-wrap, .texts span { unicode-bidi: plaintext; text-align: start; }
+[dir="auto"] { unicode-bidi: plaintext; text-align: start; }
+.examples { flex-wrap: wrap; }
+.gradio-container { overflow-wrap: anywhere; }
+"""
+
+
+def build(tab: str | None = None) -> gr.Blocks:
+    """Build the page.
+
+    Args:
+        tab: The tab that is open at first; None for the first one.
+
+    Returns:
+        The page, which is not served yet.
+
+    Raises:
+        InputError: There is no such tab.
+    """
+    if tab is not None and tab not in TABS:
+        raise parameter_error("tab", f"None or one of {', '.join(map(repr, TABS))}", tab)
+    with gr.Blocks(title="QA scoring", analytics_enabled=False, delete_cache=_CACHE_SECONDS) as page:
+        gr.Markdown(
+            "# QA scoring\nExact match and token F1 in over sixty languages, semantic answer similarity, and a learned "
+            f"judge of answers (qa-scoring {__version__}).\n\n{limits.TEXT}"
+        )
+        with gr.Tabs(selected=tab or next(iter(TABS))):
+            for name, module in TABS.items():
+                with gr.Tab(name, id=name):
+                    module.add()
+    return page.queue(max_size=256, default_concurrency_limit=4)
+
+
+def launch(tab: str | None = None, **options: Any) -> Any:
+    """Serve the page.
+
+    Args:
+        tab: The tab that is open at first.
+        **options: Of gradio's ``Blocks.launch``.
+
+    Returns:
+        What gradio returns: the app, and its local and public addresses.
+    """
+    chosen = {
+        "theme": gr.themes.Default(font=_FONTS, font_mono=("ui-monospace", "Consolas", "monospace")),
+        "css": _CSS + views.CSS,
+        "max_file_size": limits.UPLOAD_BYTES,
+        "state_session_capacity": _SESSIONS,
+        "ssr_mode": False,
+        "footer_links": ["api", "settings"],
+        **options,
+    }
+    return build(tab).launch(**chosen)
