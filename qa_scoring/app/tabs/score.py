@@ -401,6 +401,7 @@ def add() -> None:
             [box, uploads, uploaded, source, group_by],
             api_name=f"upload_{side}",
             api_description=f"Upload {side} for this session; the file is deleted as soon as it is read.",
+            show_progress="hidden",  # an error would cover the controls that come back from here
         )
     forget.click(forget_files, None, [uploads, uploaded, source, group_by], api_name="forget_files")
     shown_outputs = [rows, shown_rows]

@@ -1,0 +1,55 @@
+"""The demo in a real browser: headless Chromium of the system, driven by Playwright."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@pytest.fixture(scope="session")
+def address() -> Iterator[str]:
+    pytest.importorskip("gradio")
+    from qa_scoring.app.page import launch
+
+    app, url, _ = launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True)
+    yield url
+    app.blocks.close(verbose=False) if hasattr(app, "blocks") else None
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    sync_api = pytest.importorskip("playwright.sync_api")
+    if CHROMIUM is None:
+        pytest.skip("needs Chromium (on Debian: apt-get install chromium)")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])  # root has no sandbox
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(chromium: Any, address: str) -> Iterator[Callable[..., Any]]:
+    """Open the page in a session of its own; at the end no script of the page has failed."""
+    failures: list[str] = []
+    contexts = []
+
+    def open_page(tab: str | None = None, *, theme: str = "light", **options: Any) -> Any:
+        contexts.append(chromium.new_context(**{"viewport": {"width": 1280, "height": 1000}, **options}))
+        page = contexts[-1].new_page()
+        page.set_default_timeout(30_000)  # the first answer loads a model
+        page.on("pageerror", lambda error: failures.append(str(error)))
+        page.goto(f"{address}?__theme={theme}")
+        page.get_by_role("heading", name="QA scoring").wait_for()
+        if tab is not None:
+            page.get_by_role("tab", name=tab).click()
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not failures
