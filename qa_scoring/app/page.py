@@ -8,11 +8,13 @@ import gradio as gr
 
 from qa_scoring import __version__
 from qa_scoring.app import limits
-from qa_scoring.app.tabs import score
+from qa_scoring.app.tabs import compare, score, threshold
 from qa_scoring.errors import parameter_error
 
 TABS = {
     "Score": score,
+    "Threshold": threshold,
+    "Compare": compare,
 }
 """Name → module with ``add``, in the order shown."""
 
