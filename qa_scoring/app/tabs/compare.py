@@ -30,7 +30,20 @@ def compare(
     tokenizer: str,
     normalization: str,
 ) -> Iterator[tuple[Any, ...]]:
-    """Score A and B over the same references; gives the differences, and the rows that differ most."""
+    """Score A and B over the same references; gives the differences, and the rows that differ most.
+
+    Args:
+        source: ``parts.PASTED`` or ``parts.FILES``.
+        pasted: The pasted lines.
+        uploads: What this session uploaded.
+        language: Registry code.
+        missing_is_zero: Whether questions without a prediction score 0.
+        tokenizer: A tokenizer's name, or ``parts.OWN_TOKENIZER``.
+        normalization: ``"squad"`` or ``"unicode"``.
+
+    Yields:
+        The outputs: first how far the work is, at last the comparison.
+    """
     settings = parts.settings(language, missing_is_zero, tokenizer, normalization)
 
     def work(report: Report) -> comparing.Comparison:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import base64
+import html
+import io
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import gradio as gr
+from matplotlib.figure import Figure
 
 from qa_scoring.app import limits, thresholds
 from qa_scoring.app.handlers import Report, shown
@@ -33,14 +37,27 @@ def score(
     tokenizer: str,
     normalization: str,
 ) -> Iterator[tuple[Any, ...]]:
-    """Score once; gives the plots, the range of the slider, and the figures at its best F1."""
+    """Score once; gives the plots, the range of the slider, and the figures at its best F1.
+
+    Args:
+        source: ``parts.PASTED`` or ``parts.FILES``.
+        pasted: The pasted lines.
+        uploads: What this session uploaded.
+        language: Registry code.
+        missing_is_zero: Whether questions without a prediction score 0.
+        tokenizer: A tokenizer's name, or ``parts.OWN_TOKENIZER``.
+        normalization: ``"squad"`` or ``"unicode"``.
+
+    Yields:
+        The outputs: first how far the work is, at last what was found.
+    """
     settings = parts.settings(language, missing_is_zero, tokenizer, normalization)
 
-    def work(report: Report) -> tuple[thresholds.Sweep, dict[str, Any]]:
+    def work(report: Report) -> tuple[thresholds.Sweep, str]:
         sweep = thresholds.score(thresholds.read(None if source == parts.FILES else pasted, uploads), settings, report)
-        return sweep, thresholds.plots(sweep)
+        return sweep, _images(thresholds.plots(sweep))
 
-    sweep, plots = yield from parts.progress(work, 5 + len(thresholds.PLOTS))
+    sweep, images = yield from parts.progress(work, 6)
     tau = sweep.best["best_f1_thresh"]
     yield (
         parts.status(f"Done; rows scored: {len(sweep.rows):,}."),
@@ -48,22 +65,50 @@ def score(
         gr.update(minimum=sweep.low, maximum=sweep.high, step=sweep.step, value=tau, interactive=True),
         thresholds.best_in_words(sweep),
         *at(sweep, tau),
-        *(gr.update(value=plots.get(name), visible=name in plots) for name in thresholds.PLOTS),
+        images,
     )
 
 
 @shown
 def at(sweep: thresholds.Sweep | None, tau: float) -> tuple[list[list[str]], dict[str, Any]]:
-    """Return the figures at a threshold, of the rows this session scored; nothing is scored again."""
+    """Return the figures at a threshold, of the rows this session scored; nothing is scored again.
+
+    Args:
+        sweep: What this session scored.
+        tau: No-answer values strictly above it count as an empty answer.
+
+    Returns:
+        Rows of the table, and the figures as plain values.
+    """
     figures = thresholds.figures_at(_needed(sweep), tau)
     return thresholds.figures_table(figures), figures
 
 
 @shown
 def best(sweep: thresholds.Sweep | None) -> tuple[float, list[list[str]], dict[str, Any]]:
-    """Return the threshold of the best F1, and the figures there."""
+    """Return the threshold of the best F1, and the figures there.
+
+    Args:
+        sweep: What this session scored.
+
+    Returns:
+        The threshold, rows of the table, and the figures as plain values.
+    """
     tau = _needed(sweep).best["best_f1_thresh"]
     return tau, *at(sweep, tau)
+
+
+def _images(plots: Mapping[str, Figure]) -> str:
+    """Return the plots as pictures whose alternative text is their title, which gradio's own plots do not have."""
+    pictures = []
+    for name, figure in plots.items():
+        png = io.BytesIO()
+        figure.savefig(png, format="png", dpi=120)
+        title = html.escape(" ".join(figure.axes[0].get_title().split()))
+        data = base64.b64encode(png.getvalue()).decode()
+        style = "flex: 1 1 300px; max-width: 480px"
+        pictures.append(f'<img id="{name}" alt="{title}" src="data:image/png;base64,{data}" style="{style}">')
+    return f'<div style="display: flex; flex-wrap: wrap; gap: 8px">{"".join(pictures)}</div>'
 
 
 def _needed(sweep: thresholds.Sweep | None) -> thresholds.Sweep:
@@ -114,13 +159,12 @@ def add() -> None:
     with gr.Accordion("Result", open=False):
         result = gr.JSON(label="All figures at τ", max_height=400)
     gr.Markdown("## Curves and histograms")
-    with gr.Row():
-        curves = [gr.Plot(label=title, format="png", min_width=300) for title in thresholds.PLOTS.values()]
+    curves = gr.HTML()
 
     event = start.click(
         score,
         [source, pasted, uploads, *chosen],
-        [status, sweep, tau, best_words, figures, result, *curves],
+        [status, sweep, tau, best_words, figures, result, curves],
         api_name="threshold_score",
         concurrency_limit=2,
         show_progress="minimal",
