@@ -8,12 +8,14 @@ import gradio as gr
 
 from qa_scoring import __version__
 from qa_scoring.app import limits, views
-from qa_scoring.app.tabs import judge, languages, score
+from qa_scoring.app.tabs import compare, judge, languages, score, threshold
 from qa_scoring.errors import parameter_error
 
 TABS = {
     "Score": score,
+    "Threshold": threshold,
     "Judge one answer": judge,
+    "Compare": compare,
     "Languages": languages,
 }
 """Name → module with ``add``, in the order shown."""

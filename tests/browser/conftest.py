@@ -11,7 +11,7 @@ import pytest
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     pytest.importorskip("gradio")
     from qa_scoring.app.page import launch
@@ -21,7 +21,7 @@ def address() -> Iterator[str]:
     app.blocks.close(verbose=False) if hasattr(app, "blocks") else None
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     sync_api = pytest.importorskip("playwright.sync_api")
     if CHROMIUM is None:

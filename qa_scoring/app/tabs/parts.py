@@ -1,0 +1,157 @@
+"""Parts that several tabs have: the line that says how far the work is, settings, and boxes for files."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any, TypeVar
+
+import gradio as gr
+
+from qa_scoring.app import inputs, scoring
+from qa_scoring.app.handlers import Report, shown, watch
+from qa_scoring.errors import InputError
+from qa_scoring.text.languages import LANGUAGES
+from qa_scoring.text.tokenizers import TOKENIZER_NAMES
+
+PASTED, FILES = "Pasted rows", "Uploaded files"
+OWN_TOKENIZER = "of the language"
+STATE_SECONDS = 3600
+
+Result = TypeVar("Result")
+Uploads = dict[str, inputs.Upload]
+
+
+def status(text: str) -> str:
+    """Return a line that screen readers say when it changes.
+
+    Args:
+        text: What it says.
+
+    Returns:
+        HTML.
+
+    Example:
+        >>> status("1 < 2")
+        '<p role="status" aria-live="polite">1 &lt; 2</p>'
+    """
+    return f'<p role="status" aria-live="polite">{html.escape(text)}</p>'
+
+
+def progress(work: Callable[[Report], Result], others: int) -> Generator[tuple[Any, ...], None, Result]:
+    """Do work in a thread, as ``handlers.watch`` does, for an action whose first output is the status line.
+
+    Args:
+        work: Takes a function that wraps its loops.
+        others: How many outputs the action has besides.
+
+    Yields:
+        The outputs of the action: what is being done, and nothing new.
+
+    Returns:
+        What the work returned.
+    """
+    with closing(watch(work)) as steps:
+        while True:
+            try:
+                said = next(steps)
+            except StopIteration as finished:
+                result: Result = finished.value
+                return result
+            yield (status(said), *(gr.skip() for _ in range(others)))
+
+
+def settings_boxes() -> list[Any]:
+    """Build the choices of how EM and F1 are scored.
+
+    Returns:
+        The boxes, in the order of the arguments of ``settings``.
+    """
+    with gr.Row():
+        language = gr.Dropdown(
+            [(f"{row.name.title()} ({row.code})", row.code) for row in sorted(LANGUAGES, key=lambda row: row.name)],
+            value="en",
+            label="Language",
+            info="Type to search.",
+        )
+        missing = gr.Checkbox(False, label="Questions without a prediction score 0")
+    with gr.Accordion("More settings", open=False), gr.Row():
+        tokenizer = gr.Dropdown([OWN_TOKENIZER, *TOKENIZER_NAMES], value=OWN_TOKENIZER, label="Tokenizer")
+        normalization = gr.Dropdown(["squad", "unicode"], value="squad", label="Normalisation")
+    return [language, missing, tokenizer, normalization]
+
+
+def settings(language: str, missing_is_zero: bool, tokenizer: str, normalization: str) -> scoring.Settings:
+    """Return the settings that were chosen.
+
+    Args:
+        language: Registry code.
+        missing_is_zero: Whether questions without a prediction score 0.
+        tokenizer: A tokenizer's name, or ``OWN_TOKENIZER``.
+        normalization: ``"squad"`` or ``"unicode"``.
+
+    Returns:
+        The settings, for EM and F1 without intervals.
+
+    Example:
+        >>> settings("de", False, OWN_TOKENIZER, "squad").tokenizer is None
+        True
+    """
+    return scoring.Settings(
+        language=language,
+        tokenizer=None if tokenizer == OWN_TOKENIZER else tokenizer,
+        normalization=normalization,
+        intervals=False,
+        missing="score_zero" if missing_is_zero else "error",
+    )
+
+
+def file_boxes(sides: Mapping[str, inputs.Side], source: gr.Radio, api_prefix: str) -> gr.State:
+    """Build boxes for files, one after the other in a row, with the list of what is uploaded.
+
+    Args:
+        sides: Name of the box → what is uploaded there.
+        source: Says whether files or pasted rows are used; an upload chooses the files.
+        api_prefix: What the names of the actions begin with.
+
+    Returns:
+        The uploads of the session: name of the box → upload.
+    """
+    uploads = gr.State({}, time_to_live=STATE_SECONDS)
+    with gr.Row():
+        boxes = {name: gr.File(label=name, height=140) for name in sides}
+    said = gr.HTML(_said({}))
+    forget = gr.Button("Forget the files", size="sm")
+    for name, box in boxes.items():
+        box.upload(
+            _upload_action(name, sides[name]),
+            [box, uploads],
+            [box, uploads, said, source],
+            api_name=f"{api_prefix}_upload_{name.lower().replace('-', '_').replace(' ', '_')}",
+            api_description=f"Upload {name} for this session; the file is deleted as soon as it is read.",
+        )
+    forget.click(lambda: ({}, _said({}), PASTED), None, [uploads, said, source], api_name=f"{api_prefix}_forget_files")
+    return uploads
+
+
+def _upload_action(name: str, side: inputs.Side) -> Callable[..., Any]:
+    @shown
+    def upload(path: str | None, uploads: Uploads) -> tuple[None, Uploads, str, str]:
+        if path is None:
+            raise InputError("There is no file.")
+        uploads = {**uploads, name: inputs.read_upload(path, Path(path).name, side)}
+        return None, uploads, _said(uploads), FILES
+
+    return upload
+
+
+def _said(uploads: Uploads) -> str:
+    if not uploads:
+        return "No file is uploaded."
+    parts = (
+        f"<li>{html.escape(name)}: <bdi>{html.escape(upload.name)}</bdi>, {len(upload.content):,} rows</li>"
+        for name, upload in uploads.items()
+    )
+    return f"<ul>{''.join(parts)}</ul>"
