@@ -8,12 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from qa_scoring.app import inputs, scoring
 from qa_scoring.errors import InputError
-from qa_scoring.multilingual_squad import check_threshold, precision_recall_curves, summarize
-from qa_scoring.report.plots import no_answer_histogram, precision_recall_figure
+from qa_scoring.multilingual_squad import check_threshold, summarize
 from qa_scoring.rows import Rows
 
 METRIC = "m2qa_squad_v2"
@@ -23,14 +21,6 @@ SIDES: dict[str, inputs.Side] = {
     "No-answer values": "no_answer",
 }
 """Name on the page → what is uploaded."""
-PLOTS = {
-    "pr_exact": "Precision-recall: exact match",
-    "pr_f1": "Precision-recall: F1",
-    "pr_oracle": "Precision-recall: answerable or not (oracle)",
-    "na_prob_hist_hasAns": "Answerable questions",
-    "na_prob_hist_noAns": "Unanswerable questions",
-}
-"""Plot → title; the names are those of the files that the command line saves."""
 _LARGEST = 1e12
 _STEPS = 3  # powers of ten between the span of the slider and its step
 
@@ -187,26 +177,3 @@ def best_in_words(sweep: Sweep) -> str:
                 f"takes rows of equal value one at a time, and says 0 where giving no answer at all is best.)"
             )
     return " ".join(sentences)
-
-
-def plots(sweep: Sweep) -> dict[str, Figure]:
-    """Draw the plots that the command line saves.
-
-    Args:
-        sweep: The rows.
-
-    Returns:
-        Name of ``PLOTS`` → figure; those of questions that are not there are left out.
-    """
-    rows = sweep.rows
-    assert rows.no_answer is not None
-    figures = {}
-    if rows.has_answer.any():
-        for name, curve in precision_recall_curves(rows).items():
-            figures[f"pr_{name}"] = precision_recall_figure(curve, PLOTS[f"pr_{name}"])
-    known = np.isfinite(rows.no_answer)  # rows without a prediction have no value
-    for name, members in (("hasAns", rows.has_answer & known), ("noAns", ~rows.has_answer & known)):
-        if members.any():
-            name = f"na_prob_hist_{name}"
-            figures[name] = no_answer_histogram(rows.no_answer[members], PLOTS[name])
-    return figures

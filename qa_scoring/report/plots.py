@@ -126,6 +126,35 @@ def save_reliability_diagram(bins: Sequence[ReliabilityBin], path: str | Path, t
     return _save({path.name: reliability_figure(bins, title)}, path.parent)[0]
 
 
+def squad_figures(rows: Rows) -> dict[str, Figure]:
+    """Draw the plots of the official SQuAD 2.0 script.
+
+    Args:
+        rows: Rows with no-answer values.
+
+    Returns:
+        Name of the script's file, without its ending → figure: precision-recall curves (with answerable questions only)
+        and no-answer histograms.
+
+    Raises:
+        InputError: The rows have no no-answer values.
+    """
+    if rows.no_answer is None:
+        raise InputError("There is nothing to plot: the rows have no no-answer values.")
+    figures: dict[str, Figure] = {}
+    if rows.has_answer.any():
+        for name, curve in precision_recall_curves(rows).items():
+            figures[f"pr_{name}"] = precision_recall_figure(curve, _TITLES[name])
+    known = np.isfinite(rows.no_answer)  # rows without a prediction have no value
+    for name, title, members in (
+        ("hasAns", "Answerable questions", rows.has_answer & known),
+        ("noAns", "Unanswerable questions", ~rows.has_answer & known),
+    ):
+        if members.any():
+            figures[f"na_prob_hist_{name}"] = no_answer_histogram(rows.no_answer[members], title)
+    return figures
+
+
 def save_plots(rows: Rows, folder: str | Path) -> list[Path]:
     """Write the plots of the official SQuAD 2.0 script, under its file names.
 
@@ -134,25 +163,12 @@ def save_plots(rows: Rows, folder: str | Path) -> list[Path]:
         folder: Made if it does not exist.
 
     Returns:
-        The files written: precision-recall curves (with answerable questions only) and no-answer histograms.
+        The files written.
 
     Raises:
         InputError: The rows have no no-answer values, or the folder cannot be written.
     """
-    if rows.no_answer is None:
-        raise InputError("There is nothing to plot: the rows have no no-answer values.")
-    figures: dict[str, Figure] = {}
-    if rows.has_answer.any():
-        for name, curve in precision_recall_curves(rows).items():
-            figures[f"pr_{name}.png"] = precision_recall_figure(curve, _TITLES[name])
-    known = np.isfinite(rows.no_answer)  # rows without a prediction have no value
-    for name, title, members in (
-        ("hasAns", "Answerable questions", rows.has_answer & known),
-        ("noAns", "Unanswerable questions", ~rows.has_answer & known),
-    ):
-        if members.any():
-            figures[f"na_prob_hist_{name}.png"] = no_answer_histogram(rows.no_answer[members], title)
-    return _save(figures, Path(folder))
+    return _save({f"{name}.png": figure for name, figure in squad_figures(rows).items()}, Path(folder))
 
 
 def _save(figures: Mapping[str, Figure], folder: Path) -> list[Path]:

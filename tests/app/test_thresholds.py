@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from qa_scoring.app import inputs, scoring, thresholds
 from qa_scoring.cli import main
 from qa_scoring.errors import InputError
+from qa_scoring.report.plots import squad_figures
 from tests.conftest import data_path
 
 ROWS = """prediction,references,no_answer
@@ -60,8 +61,8 @@ def test_figures_and_plots_are_those_of_the_command_line(tmp_path: Path) -> None
         expected = {key: value for key, value in json.loads(done.stdout).items() if not key.startswith("pr_")}
         figures = thresholds.figures_at(sweep, tau)
         assert {key: figures[key] for key in expected} == expected
-    drawn = thresholds.plots(sweep)
-    assert list(drawn) == list(thresholds.PLOTS)
+    drawn = squad_figures(sweep.rows)
+    assert list(drawn) == ["pr_exact", "pr_f1", "pr_oracle", "na_prob_hist_hasAns", "na_prob_hist_noAns"]
     for name, figure in drawn.items():
         figure.savefig(tmp_path / "plot.png", dpi=120)
         assert (tmp_path / "plot.png").read_bytes() == (tmp_path / "plots" / f"{name}.png").read_bytes()
@@ -119,7 +120,7 @@ def test_a_best_figure_that_no_threshold_reaches_is_said() -> None:
 
 def test_questions_of_one_kind_and_questions_without_a_prediction(tmp_path: Path) -> None:
     sweep = sweep_of("prediction,references,no_answer\nRome,,0.5\nRome,,0.75\n")
-    assert list(thresholds.plots(sweep)) == ["na_prob_hist_noAns"]
+    assert list(squad_figures(sweep.rows)) == ["na_prob_hist_noAns"]
     assert thresholds.figures_table(thresholds.figures_at(sweep, 0.5))[1] == ["HasAns", "0", "–", "–"]
     contents: dict[str, Any] = {
         "Predictions": [{"id": "1", "prediction_text": "a", "no_answer_probability": 0.25}],
@@ -133,7 +134,7 @@ def test_questions_of_one_kind_and_questions_without_a_prediction(tmp_path: Path
     sweep = thresholds.score(thresholds.read(None, uploads), scoring.Settings(missing="score_zero"))
     assert sweep.high == pytest.approx(0.251, abs=0.002)
     assert thresholds.figures_at(sweep, sweep.low)["f1"] <= 50
-    assert list(thresholds.plots(sweep)) == ["pr_exact", "pr_f1", "pr_oracle", "na_prob_hist_hasAns"]
+    assert list(squad_figures(sweep.rows)) == ["pr_exact", "pr_f1", "pr_oracle", "na_prob_hist_hasAns"]
 
 
 @pytest.mark.parametrize(

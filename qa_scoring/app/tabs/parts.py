@@ -131,6 +131,7 @@ def file_boxes(sides: Mapping[str, inputs.Side], source: gr.Radio, api_prefix: s
             [box, uploads, said, source],
             api_name=f"{api_prefix}_upload_{name.lower().replace('-', '_').replace(' ', '_')}",
             api_description=f"Upload {name} for this session; the file is deleted as soon as it is read.",
+            show_progress="hidden",  # an error would cover the controls that come back from here
         )
     forget.click(lambda: ({}, _said({}), PASTED), None, [uploads, said, source], api_name=f"{api_prefix}_forget_files")
     return uploads

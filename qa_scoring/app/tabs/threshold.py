@@ -15,6 +15,7 @@ from qa_scoring.app import limits, thresholds
 from qa_scoring.app.handlers import Report, shown
 from qa_scoring.app.tabs import parts
 from qa_scoring.errors import InputError
+from qa_scoring.report.plots import squad_figures
 
 _EXAMPLE = """question,prediction,references,no_answer
 Who repaired the lighthouse lamp?,Ada Brook,Ada Brook,0.05
@@ -55,7 +56,7 @@ def score(
 
     def work(report: Report) -> tuple[thresholds.Sweep, str]:
         sweep = thresholds.score(thresholds.read(None if source == parts.FILES else pasted, uploads), settings, report)
-        return sweep, _images(thresholds.plots(sweep))
+        return sweep, _images(squad_figures(sweep.rows))
 
     sweep, images = yield from parts.progress(work, 6)
     tau = sweep.best["best_f1_thresh"]
