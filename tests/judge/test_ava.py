@@ -581,7 +581,7 @@ def test_a_second_run_loads_no_judge(
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("the judge was asked")
 
-    loading._load.cache_clear()
+    loading._load_once.cache_clear()
     monkeypatch.setattr(loading, "_load", refuse)
     second = score(door, ROWS, tmp_path, cache_dir=str(tmp_path / "cache"), **options)
     assert plain == first == second  # to the last digit, signature and truncated flags included

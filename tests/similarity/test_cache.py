@@ -48,7 +48,7 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
         raise AssertionError("the model was asked")
 
     def forbid() -> None:
-        loading._load.cache_clear()
+        loading._load_once.cache_clear()
         monkeypatch.setattr(loading, "_load", refuse)
         monkeypatch.setattr(CrossEncoderScorer, "score", refuse)
 
@@ -224,7 +224,7 @@ def test_a_changed_folder_is_another_model(
     second = score_sas(PREDICTIONS, REFERENCES, **options)  # in the same process, which has the old one loaded
     assert read
     assert second.result["sas"] != first.result["sas"]
-    loading._load.cache_clear()
+    loading._load_once.cache_clear()
     assert second.result == score_sas(PREDICTIONS, REFERENCES, model=str(folder), device="cpu").result
 
 

