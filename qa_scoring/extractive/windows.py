@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from qa_scoring.errors import InputError, parameter_error
+from qa_scoring.errors import parameter_error
 
 LONGEST_WINDOW = 384  # tokens, as in the BERT paper's SQuAD script
 OVERLAP = 128  # tokens
@@ -45,15 +45,10 @@ class WindowMaker:
         max_question_len: Longest question, in tokens, at most half of a window; the rest is cut.
 
     Raises:
-        InputError: The tokenizer is slow, or windows of this length have no room for a context.
+        InputError: Windows of this length have no room for a context, or less than they are to share.
     """
 
     def __init__(self, tokenizer: Any, *, max_seq_len: int, doc_stride: int, max_question_len: int) -> None:
-        if not getattr(tokenizer, "is_fast", False):
-            raise InputError(
-                f"The tokenizer {type(tokenizer).__name__} does not say where in the text its tokens are. Use a fast "
-                f"one (with a tokenizer.json)."
-            )
         if doc_stride >= max_seq_len:
             raise parameter_error("doc_stride", f"less than max_seq_len ({max_seq_len})", doc_stride)
         room = max_seq_len - tokenizer.num_special_tokens_to_add(pair=True)

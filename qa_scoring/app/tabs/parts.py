@@ -63,6 +63,20 @@ def progress(work: Callable[[Report], Result], others: int) -> Generator[tuple[A
             yield (status(said), *(gr.skip() for _ in range(others)))
 
 
+def language_box() -> gr.Dropdown:
+    """Build the choice of a language, by name.
+
+    Returns:
+        The box; its value is a registry code.
+    """
+    return gr.Dropdown(
+        [(f"{row.name.title()} ({row.code})", row.code) for row in sorted(LANGUAGES, key=lambda row: row.name)],
+        value="en",
+        label="Language",
+        info="Type to search.",
+    )
+
+
 def settings_boxes() -> list[Any]:
     """Build the choices of how EM and F1 are scored.
 
@@ -70,12 +84,7 @@ def settings_boxes() -> list[Any]:
         The boxes, in the order of the arguments of ``settings``.
     """
     with gr.Row():
-        language = gr.Dropdown(
-            [(f"{row.name.title()} ({row.code})", row.code) for row in sorted(LANGUAGES, key=lambda row: row.name)],
-            value="en",
-            label="Language",
-            info="Type to search.",
-        )
+        language = language_box()
         missing = gr.Checkbox(False, label="Questions without a prediction score 0")
     with gr.Accordion("More settings", open=False), gr.Row():
         tokenizer = gr.Dropdown([OWN_TOKENIZER, *TOKENIZER_NAMES], value=OWN_TOKENIZER, label="Tokenizer")
@@ -122,7 +131,7 @@ def file_boxes(sides: Mapping[str, inputs.Side], source: gr.Radio, api_prefix: s
     uploads = gr.State({}, time_to_live=STATE_SECONDS)
     with gr.Row():
         boxes = {name: gr.File(label=name, height=140) for name in sides}
-    said = gr.HTML(_said({}))
+    said = gr.HTML(uploaded({}))
     forget = gr.Button("Forget the files", size="sm")
     for name, box in boxes.items():
         box.upload(
@@ -133,7 +142,9 @@ def file_boxes(sides: Mapping[str, inputs.Side], source: gr.Radio, api_prefix: s
             api_description=f"Upload {name} for this session; the file is deleted as soon as it is read.",
             show_progress="hidden",  # an error would cover the controls that come back from here
         )
-    forget.click(lambda: ({}, _said({}), PASTED), None, [uploads, said, source], api_name=f"{api_prefix}_forget_files")
+    forget.click(
+        lambda: ({}, uploaded({}), PASTED), None, [uploads, said, source], api_name=f"{api_prefix}_forget_files"
+    )
     return uploads
 
 
@@ -143,16 +154,25 @@ def _upload_action(name: str, side: inputs.Side) -> Callable[..., Any]:
         if path is None:
             raise InputError("There is no file.")
         uploads = {**uploads, name: inputs.read_upload(path, Path(path).name, side)}
-        return None, uploads, _said(uploads), FILES
+        return None, uploads, uploaded(uploads), FILES
 
     return upload
 
 
-def _said(uploads: Uploads) -> str:
+def uploaded(uploads: Mapping[Any, inputs.Upload]) -> str:
+    """List what a session has uploaded.
+
+    Args:
+        uploads: What it is → upload.
+
+    Returns:
+        HTML.
+    """
     if not uploads:
         return "No file is uploaded."
-    parts = (
-        f"<li>{html.escape(name)}: <bdi>{html.escape(upload.name)}</bdi>, {len(upload.content):,} rows</li>"
+    items = (
+        f"<li>{html.escape(name.replace('_', '-'))}: <bdi>{html.escape(upload.name)}</bdi>, "
+        f"{len(upload.content):,} rows</li>"
         for name, upload in uploads.items()
     )
-    return f"<ul>{''.join(parts)}</ul>"
+    return f"<ul>{''.join(items)}</ul>"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import html
 import math
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,15 +13,14 @@ import gradio as gr
 
 from qa_scoring.app import inputs, limits, scoring, views
 from qa_scoring.app.examples import EXAMPLES
-from qa_scoring.app.handlers import Report, shown, watch
+from qa_scoring.app.handlers import Report, shown
+from qa_scoring.app.tabs import parts
 from qa_scoring.errors import InputError
-from qa_scoring.text.languages import LANGUAGES, find_language
+from qa_scoring.text.languages import find_language
 from qa_scoring.text.tokenizers import TOKENIZER_NAMES
 
 TABLE, FILES = "Rows of the table", "Uploaded files"
-OWN_TOKENIZER = "of the language"
 NO_FILTER = "none"
-_STATE_SECONDS = 3600
 _SORTS = ["row", "exact", "f1", "sas", "ava_score", "no_answer", "id", "prediction", "group"]
 _FORMAT = (
     'One row per question. Several references: a JSON list such as `["Köln", "Stadt Köln"]`; no reference: a '
@@ -75,7 +72,7 @@ def _upload_action(side: inputs.Side) -> Any:
         groups = gr.skip()
         if side == "references":
             groups = gr.update(choices=inputs.group_columns(read.content), value=[])
-        return None, uploads, _uploaded(uploads), FILES, groups
+        return None, uploads, parts.uploaded(uploads), FILES, groups
 
     return upload
 
@@ -83,21 +80,7 @@ def _upload_action(side: inputs.Side) -> Any:
 @shown
 def forget_files() -> tuple[Uploads, str, str, Any]:
     """Forget the uploaded files."""
-    return {}, _uploaded({}), TABLE, gr.update(choices=["group"], value=[])
-
-
-def _uploaded(uploads: Uploads) -> str:
-    if not uploads:
-        return "No file is uploaded."
-    parts = [
-        f"<li>{side.replace('_', '-')}: <bdi>{html.escape(upload.name)}</bdi>, {len(upload.content):,} rows</li>"
-        for side, upload in uploads.items()
-    ]
-    return f"<ul>{''.join(parts)}</ul>"
-
-
-def _status(text: str) -> str:
-    return f'<p role="status" aria-live="polite">{html.escape(text)}</p>'
+    return {}, parts.uploaded({}), TABLE, gr.update(choices=["group"], value=[])
 
 
 @shown
@@ -122,7 +105,7 @@ def score(
         uploads: The session's files.
         metrics: Names of ``scoring.SCORES``.
         language: Code, name or tag.
-        tokenizer: A name, or ``OWN_TOKENIZER``.
+        tokenizer: A name, or ``parts.OWN_TOKENIZER``.
         normalization: ``"squad"`` or ``"unicode"``.
         no_answer_threshold: No-answer values above it count as an empty answer.
         group_by: Columns of the references.
@@ -138,7 +121,7 @@ def score(
     settings = scoring.Settings(
         metrics=metrics,
         language=language,
-        tokenizer=None if tokenizer == OWN_TOKENIZER else tokenizer,
+        tokenizer=None if tokenizer == parts.OWN_TOKENIZER else tokenizer,
         normalization=normalization,
         no_answer_threshold=no_answer_threshold,
         group_by=group_by,
@@ -149,16 +132,10 @@ def score(
     def work(report: Report) -> scoring.Run:
         return scoring.score(given, settings, report)
 
-    with closing(watch(work)) as steps:
-        while True:
-            try:
-                yield (_status(next(steps)), *(gr.skip() for _ in range(8)))
-            except StopIteration as finished:
-                run: scoring.Run = finished.value
-                break
+    run = yield from parts.progress(work, 8)
     headers, figures = scoring.figures_table(run)
     yield (
-        _status(" ".join([f"Done; rows scored: {len(run):,}.", *run.notes])),
+        parts.status(" ".join([f"Done; rows scored: {len(run):,}.", *run.notes])),
         run,
         {"headers": headers, "data": figures},
         scoring.results(run),
@@ -281,8 +258,8 @@ def download(run: scoring.Run | None) -> Iterator[list[str]]:
 
 def add() -> None:
     """Build the tab inside the Blocks that are open."""
-    uploads = gr.State({}, time_to_live=_STATE_SECONDS)
-    run = gr.State(None, time_to_live=_STATE_SECONDS)
+    uploads = gr.State({}, time_to_live=parts.STATE_SECONDS)
+    run = gr.State(None, time_to_live=parts.STATE_SECONDS)
 
     gr.Markdown("## What to score")
     source = gr.Radio([TABLE, FILES], value=TABLE, label="Score")
@@ -323,21 +300,18 @@ def add() -> None:
                 "references": gr.File(label="References", height=140),
                 "no_answer": gr.File(label="No-answer values", height=140),
             }
-        uploaded = gr.HTML(_uploaded({}))
+        uploaded = gr.HTML(parts.uploaded({}))
         forget = gr.Button("Forget the files", size="sm")
 
     gr.Markdown("## How to score")
     with gr.Row():
         metrics = gr.CheckboxGroup(list(scoring.SCORES), value=["m2qa_squad_v2"], label="Metrics")
-        language = gr.Dropdown(
-            [(f"{row.name.title()} ({row.code})", row.code) for row in sorted(LANGUAGES, key=lambda row: row.name)],
-            value="en",
-            label="Language",
-            info="Type to search.",
-        )
+        language = parts.language_box()
     with gr.Accordion("More settings", open=False):
         with gr.Row():
-            tokenizer = gr.Dropdown([OWN_TOKENIZER, *TOKENIZER_NAMES], value=OWN_TOKENIZER, label="Tokenizer (EM, F1)")
+            tokenizer = gr.Dropdown(
+                [parts.OWN_TOKENIZER, *TOKENIZER_NAMES], value=parts.OWN_TOKENIZER, label="Tokenizer (EM, F1)"
+            )
             normalization = gr.Dropdown(["squad", "unicode"], value="squad", label="Normalisation (EM, F1)")
             threshold = gr.Number(
                 1.0, label="No-answer threshold (EM, F1)", info="No-answer values above it count as an empty answer."
@@ -351,7 +325,7 @@ def add() -> None:
     with gr.Row():
         start = gr.Button("Score", variant="primary")
         cancel = gr.Button("Cancel")
-    status = gr.HTML(_status(""), elem_id="score-status")
+    status = gr.HTML(parts.status(""), elem_id="score-status")
 
     gr.Markdown("## Figures")
     figures = gr.Dataframe(label="EM and F1 in percent; SAS and AVA from 0 to 1", interactive=False, wrap=True)
@@ -380,7 +354,7 @@ def add() -> None:
                     gr.Dropdown(list(scoring.COMPARISONS), value=">", label=f"Comparison {number}"),
                     gr.Number(0.5, label=f"Value {number}"),
                 ]
-    shown_rows = gr.HTML(_status(""))
+    shown_rows = gr.HTML(parts.status(""))
     rows = gr.Dataframe(
         label="Select a row to open it", interactive=False, wrap=True, max_height=600, elem_classes="texts"
     )
@@ -422,7 +396,7 @@ def add() -> None:
         api_visibility="private",
     )
     cancel.click(
-        lambda: _status("Cancelled."), None, status, cancels=[scoring_event], api_visibility="private", queue=False
+        lambda: parts.status("Cancelled."), None, status, cancels=[scoring_event], api_visibility="private", queue=False
     )
     selection = [run, ready, *conditions, sort_by, descending, page]
     page.change(show_rows, selection, shown_outputs, api_name="rows", show_progress="hidden")
