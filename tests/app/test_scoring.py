@@ -142,8 +142,9 @@ def test_squad2_with_no_answer_values(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_example_scores(name: str) -> None:
     example = EXAMPLES[name]
-    run = run_of(example.table, language=example.language, intervals=False)
-    assert len(run) == len(example.table)
+    table = example.table()
+    run = run_of(table, language=example.language, intervals=False)
+    assert len(run) == len(table)
     assert 0 < run.scored["m2qa_squad_v2"].result["HasAns_f1"] < 100
     assert run.scored["m2qa_squad_v2"].result["NoAns_total"] >= 1
     assert scoring.row_detail(run, 1)["prediction_tokens"]

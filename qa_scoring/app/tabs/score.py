@@ -59,7 +59,7 @@ def load_example(name: str) -> tuple[list[list[str]], str, str]:
     """
     if name not in EXAMPLES:
         raise InputError(f"There is no example {name!r}; there are {', '.join(EXAMPLES)}.")
-    return EXAMPLES[name].table, EXAMPLES[name].language, TABLE
+    return EXAMPLES[name].table(), EXAMPLES[name].language, TABLE
 
 
 def _upload_action(side: inputs.Side) -> Any:
@@ -267,7 +267,7 @@ def add() -> None:
         example_buttons = {name: gr.Button(name, size="sm", min_width=110) for name in EXAMPLES}
     table = gr.Dataframe(
         headers=list(inputs.COLUMNS),
-        value=EXAMPLES["English"].table,
+        value=EXAMPLES["English"].table(),
         type="array",
         datatype="str",
         column_count=len(inputs.COLUMNS),
