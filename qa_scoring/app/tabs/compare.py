@@ -8,16 +8,9 @@ from typing import Any
 import gradio as gr
 
 from qa_scoring.app import comparing, limits
+from qa_scoring.app.examples import EXAMPLES, Example
 from qa_scoring.app.handlers import Report, shown
 from qa_scoring.app.tabs import parts
-
-_EXAMPLE = """question,a,b,references
-Who repaired the lighthouse lamp?,Ada Brook,"Ada Brook, the keeper",Ada Brook
-How many boats came back?,7,seven,"[""seven"", ""seven boats""]"
-What did the keeper drink?,coffee,strong tea,tea
-When was the pier built?,1902,in 1902,1902
-Who paid for the new lamp?,the village,,
-"""
 
 
 @shown
@@ -63,8 +56,9 @@ def add() -> None:
     """Build the tab inside the Blocks that are open."""
     gr.Markdown("## Two systems, A and B\nEvery answer counts as it is given; no-answer values are not used.")
     source = gr.Radio([parts.PASTED, parts.FILES], value=parts.PASTED, label="Compare")
+    examples = parts.example_buttons()
     pasted = gr.Textbox(
-        _EXAMPLE,
+        EXAMPLES["English"].side_by_side(),
         lines=5,
         max_lines=12,
         label="Columns from a spreadsheet or CSV",
@@ -75,6 +69,7 @@ def add() -> None:
         gr.Markdown(limits.TEXT)
         uploads = parts.file_boxes(comparing.SIDES, source, "compare")
     chosen = parts.settings_boxes()
+    parts.fill_pasted(examples, Example.side_by_side, pasted, chosen[0], source)
     with gr.Row():
         start = gr.Button("Compare", variant="primary")
         cancel = gr.Button("Cancel")

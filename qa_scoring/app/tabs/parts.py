@@ -5,12 +5,14 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import gradio as gr
 
 from qa_scoring.app import inputs, scoring
+from qa_scoring.app.examples import EXAMPLES, Example
 from qa_scoring.app.handlers import Report, shown, watch
 from qa_scoring.errors import InputError
 from qa_scoring.text.languages import LANGUAGES
@@ -61,6 +63,37 @@ def progress(work: Callable[[Report], Result], others: int) -> Generator[tuple[A
                 result: Result = finished.value
                 return result
             yield (status(said), *(gr.skip() for _ in range(others)))
+
+
+def example_buttons() -> dict[str, gr.Button]:
+    """Build a row of buttons, one per example.
+
+    Returns:
+        Name of the example → button.
+    """
+    with gr.Row(elem_classes="examples"):
+        return {name: gr.Button(name, size="sm", min_width=110) for name in EXAMPLES}
+
+
+def fill_pasted(
+    buttons: Mapping[str, gr.Button],
+    text: Callable[[Example], str],
+    pasted: gr.Textbox,
+    language: gr.Dropdown,
+    source: gr.Radio,
+) -> None:
+    """Let the buttons put an example where lines are pasted, and choose its language and the pasted lines.
+
+    Args:
+        buttons: Of ``example_buttons``.
+        text: Makes the lines of an example.
+        pasted: Where they go.
+        language: The choice of a language.
+        source: Says whether files or pasted lines are used.
+    """
+    for name, button in buttons.items():
+        values = (text(EXAMPLES[name]), EXAMPLES[name].language, PASTED)
+        button.click(partial(tuple, values), None, [pasted, language, source], api_visibility="private")
 
 
 def language_box() -> gr.Dropdown:

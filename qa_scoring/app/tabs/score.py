@@ -263,8 +263,7 @@ def add() -> None:
 
     gr.Markdown("## What to score")
     source = gr.Radio([TABLE, FILES], value=TABLE, label="Score")
-    with gr.Row(elem_classes="examples"):
-        example_buttons = {name: gr.Button(name, size="sm", min_width=110) for name in EXAMPLES}
+    examples = parts.example_buttons()
     table = gr.Dataframe(
         headers=list(inputs.COLUMNS),
         value=EXAMPLES["English"].table(),
@@ -365,7 +364,7 @@ def add() -> None:
 
     # ------------------------------------------------------------------------------------ events
     fill.click(fill_table, pasted, [table, source], api_name="fill_table")
-    for name, button in example_buttons.items():
+    for name, button in examples.items():
         button.click(partial(load_example, name), None, [table, language, source], api_visibility="private")
     gr.api(_example, api_name="example")
     for side, box in boxes.items():

@@ -12,20 +12,11 @@ import gradio as gr
 from matplotlib.figure import Figure
 
 from qa_scoring.app import limits, thresholds
+from qa_scoring.app.examples import EXAMPLES, Example
 from qa_scoring.app.handlers import Report, shown
 from qa_scoring.app.tabs import parts
 from qa_scoring.errors import InputError
 from qa_scoring.report.plots import squad_figures
-
-_EXAMPLE = """question,prediction,references,no_answer
-Who repaired the lighthouse lamp?,Ada Brook,Ada Brook,0.05
-How many boats came back?,seven boats,seven,0.22
-When was the pier built?,in the spring of 1902,1902,0.31
-What did the keeper drink?,coffee,tea,0.64
-Who paid for the new lamp?,the village,,0.58
-What colour was the first lamp?,green,,0.83
-Who sank the second boat?,,,0.97
-"""
 
 
 @shown
@@ -126,8 +117,9 @@ def add() -> None:
         "no answer. Where it is above the threshold τ, the answer counts as empty."
     )
     source = gr.Radio([parts.PASTED, parts.FILES], value=parts.PASTED, label="Score")
+    examples = parts.example_buttons()
     pasted = gr.Textbox(
-        _EXAMPLE,
+        EXAMPLES["English"].with_values(),
         lines=5,
         max_lines=12,
         label="Rows from a spreadsheet, CSV or JSON Lines",
@@ -141,6 +133,7 @@ def add() -> None:
         )
         uploads = parts.file_boxes(thresholds.SIDES, source, "threshold")
     chosen = parts.settings_boxes()
+    parts.fill_pasted(examples, Example.with_values, pasted, chosen[0], source)
     with gr.Row():
         start = gr.Button("Score", variant="primary")
         cancel = gr.Button("Cancel")
