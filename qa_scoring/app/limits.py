@@ -15,6 +15,9 @@ ROWS = 50_000
 CHARACTERS = 20_000
 GROUPS = 200
 PAGE_ROWS = 100
+ANSWER_CHARACTERS = 4_000  # of one answer, one question, and all references of one answer
+REFERENCES = 50
+TOKENIZED_CHARACTERS = 2_000
 _OBJECTS = 20 * ROWS  # JSON objects and lists in a file: a question has some, with its answers
 _UNPACKED_BYTES = 128 * 1024**2  # a Parquet file of a few kilobytes can hold gigabytes
 
@@ -104,6 +107,33 @@ def check_texts(texts: Iterable[Any], name: str) -> None:
                     f"{name}, row {row}: the text {shorten(text, 40)} has {len(text):,} characters; the page takes up "
                     f"to {CHARACTERS:,}."
                 )
+
+
+def check_text(name: str, text: object, longest: int) -> None:
+    """Validate a text that was typed or sent.
+
+    Args:
+        name: What it is, for the message.
+        text: Anything.
+        longest: Longest text, in characters.
+
+    Raises:
+        InputError: It is not a text, too long, or cannot be written as UTF-8.
+
+    Example:
+        >>> check_text("answer", "in Paris", longest=100)
+    """
+    if not isinstance(text, str):
+        raise InputError(f"The {name} must be a text; got {type(text).__name__}.")
+    if len(text) > longest:
+        raise InputError(f"The {name} has {len(text):,} characters; at most {longest:,} are read here. Shorten it.")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"Character {error.start + 1} of the {name} is half of a pair (U+{ord(text[error.start]):04X}), which is "
+            f"no text. Remove it."
+        ) from error
 
 
 def _strings(item: Any) -> Iterator[str]:

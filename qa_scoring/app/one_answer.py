@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from qa_scoring.app.tokenizing import check_text
+from qa_scoring.app import limits
 from qa_scoring.app.views import Card
 from qa_scoring.ava import score_ava
 from qa_scoring.errors import InputError
@@ -13,27 +13,6 @@ from qa_scoring.multilingual_squad import score_multilingual_squad
 from qa_scoring.sas import score_sas
 from qa_scoring.similarity.models import NAMED_MODELS
 from qa_scoring.text.languages import Language, find_language
-
-CHARACTERS = 4_000
-"""Longest question, answer, and references together, in characters."""
-REFERENCES = 50
-"""Most references."""
-
-EXAMPLES = {
-    "English": ("How long does the crossing take?", "ninety minutes\n1.5 hours", "It takes an hour and a half.", "en"),
-    "Deutsch": (
-        "Wo steht das Brandenburger Tor?",
-        "am Pariser Platz in Berlin\nBerlin",
-        "In Berlin, am „Pariser Platz“",
-        "de",
-    ),
-    "Türkçe": ("Ankara ne zaman başkent oldu?", "13 Ekim 1923\n1923", "1923 yılında", "tr"),
-    "中文": ("清华大学在哪座城市？", "北京\n北京市", "清华大学位于北京市。", "zh"),
-    "日本語": ("東京都庁はどこにありますか。", "新宿区\n西新宿", "東京都の新宿区にあります。", "ja"),
-    "ไทย": ("แม่น้ำเจ้าพระยาไหลลงสู่ที่ใด", "อ่าวไทย", "ไหลลงสู่อ่าวไทย", "th"),
-    "العربية": ("أين تقع الأهرامات؟", "في الجيزة، مصر\nالجيزة", "تقع الأهرامات في الجيزة.", "ar"),
-}
-"""Name of a language in that language → question, references, answer and code."""
 
 
 @dataclass(frozen=True)
@@ -112,10 +91,12 @@ def judge_one(question: str, references: str, answer: str, language: str, *, any
         0.6666666666666666
     """
     for name, text in (("question", question), ("references", references), ("answer", answer)):
-        check_text(name, text, CHARACTERS)
+        limits.check_text(name, text, limits.ANSWER_CHARACTERS)
     expected = [line.strip() for line in references.splitlines() if line.strip()]
-    if len(expected) > REFERENCES:
-        raise InputError(f"There are {len(expected)} references; at most {REFERENCES} are read here. Leave some out.")
+    if len(expected) > limits.REFERENCES:
+        raise InputError(
+            f"There are {len(expected)} references; at most {limits.REFERENCES} are read here. Leave some out."
+        )
     spoken = find_language(language)
     overlap = score_multilingual_squad([answer], [expected], language=spoken.code, details=True)
     detail, signatures, notes = overlap.result["details"][0], [str(overlap.signature)], []

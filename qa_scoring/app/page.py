@@ -43,7 +43,11 @@ _CSS = """
 .texts td, .texts textarea, .texts input, .texts .cell-wrap, .texts span { unicode-bidi: plaintext; text-align: start; }
 [dir="auto"] { unicode-bidi: plaintext; text-align: start; }
 .examples { flex-wrap: wrap; }
-.gradio-container { overflow-wrap: anywhere; }
+.gradio-container { overflow-wrap: break-word; }
+.gradio-container .label-wrap { text-align: start; }
+.gradio-container :is(.header-table, .virtual-row) { font-family: var(--font); }
+.gradio-container .header-cell span.wrap { overflow-wrap: normal; word-break: normal; white-space: nowrap; }
+.gradio-container footer :is(.show-api, .show-api-divider) { display: flex; }
 """
 
 

@@ -21,7 +21,6 @@ SHOWN_TOKENS = 200
 
 CSS = """
 .qa-hidden {position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap}
-.qa-input textarea, .qa-input input {unicode-bidi: plaintext; text-align: start}
 .qa-cards {display: flex; flex-wrap: wrap; gap: .75rem; margin: 0}
 .qa-card {flex: 1 1 9rem; padding: .75rem; border: 1px solid var(--border-color-primary); border-radius: .5rem}
 .qa-card dt {font-weight: 600}
@@ -30,16 +29,19 @@ CSS = """
 .qa-sides {display: flex; flex-wrap: wrap; gap: 1rem}
 .qa-sides > section {flex: 1 1 16rem; min-width: 0}
 .qa-sides h4, .qa-sides dd {margin: 0 0 .5rem 0}
+.qa-sides h4 {font-size: 1.1rem; font-weight: 600}
 .qa-sides dt {font-weight: 600}
 .qa-text {margin: 0; white-space: pre-wrap; overflow-wrap: anywhere}
 .qa-tokens {display: flex; flex-wrap: wrap; gap: .3rem; margin: 0; padding: 0; list-style: none}
-.qa-tokens li {padding: 0 .4rem; border: 1px dashed var(--body-text-color-subdued); border-radius: .3rem;
+.qa-tokens li {margin: 0; padding: 0 .4rem; border: 1px dashed var(--body-text-color-subdued); border-radius: .3rem;
   overflow-wrap: anywhere; white-space: pre-wrap}
 .qa-tokens li.qa-shared {border: 2px solid var(--color-accent); background: var(--color-accent-soft); font-weight: 600}
-.qa-scroll {overflow-x: auto}
+.qa-scroll {overflow-x: auto; overflow-wrap: break-word}
 .qa-scroll table {width: 100%; border-collapse: collapse}
 .qa-scroll th, .qa-scroll td {padding: .4rem; text-align: start; vertical-align: top;
   border-bottom: 1px solid var(--border-color-primary)}
+.qa-scroll tbody th {font-weight: 400; min-width: 7rem; overflow-wrap: anywhere}
+.qa-scroll td {min-width: 9rem}
 """
 """The style of everything here; it follows the theme, light or dark."""
 
@@ -199,21 +201,21 @@ def tokenizer_table(rows: Iterable[Tokenized], language: str | None = None) -> s
         HTML.
 
     Example:
-        >>> tokenizer_table([Tokenized("char", "char-1", ["a", "b"], 0.01, default=True)]).count("<tr>")
+        >>> tokenizer_table([Tokenized("char", "char-1", ["a", "b"], default=True)]).count("<tr>")
         2
     """
     body = []
     for row in rows:
         default = "<br>the language’s default" if row.default else ""
         if row.missing:
-            cells = f'<td colspan="3">{html.escape(row.missing)}</td>'
+            cells = f"<td>{html.escape(row.missing)}</td>"
         else:
             chips = token_chips(row.tokens, language=language)
-            cells = f"<td>{len(row.tokens):,}</td><td>{row.milliseconds:.2f} ms</td><td>{chips}</td>"
+            cells = f"<td>{len(row.tokens):,} {'token' if len(row.tokens) == 1 else 'tokens'}{chips}</td>"
         version = html.escape(row.version or "not installed")
         name = f"<strong>{html.escape(row.tokenizer)}</strong><br>{version}{default}"
         body.append(f'<tr><th scope="row">{name}</th>{cells}</tr>')
-    head = "".join(f'<th scope="col">{title}</th>' for title in ("Tokenizer", "Number", "Time", "Tokens"))
+    head = "".join(f'<th scope="col">{title}</th>' for title in ("Tokenizer", "Tokens"))
     return (
         '<div class="qa-scroll" role="region" aria-label="Tokens under each tokenizer" tabindex="0">'
         f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"

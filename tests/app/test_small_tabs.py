@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -11,11 +12,13 @@ import pytest
 gr = pytest.importorskip("gradio")
 gradio_client = pytest.importorskip("gradio_client")
 
+from qa_scoring.app.examples import EXAMPLES  # noqa: E402
+from qa_scoring.app.tabs import judge, languages, parts  # noqa: E402
+from qa_scoring.text.languages import LANGUAGES  # noqa: E402
+
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
-    from qa_scoring.app.tabs import judge, languages
-
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GRADIO_ANALYTICS_ENABLED", "False")
         with gr.Blocks(analytics_enabled=False) as page:
@@ -61,6 +64,18 @@ def test_tokenize(client: Any) -> None:
     assert 'dir="rtl"' in table
 
 
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples(name: str) -> None:
+    pytest.importorskip("torch")
+    question, references, answer, language, _, tokens, figures = judge.judge_example(name, False)
+    assert figures == judge.judge(question, references, answer, language)[2]
+    assert 0 < figures["f1"] <= 1
+    assert html.escape(answer) in tokens
+    text, language, _, rows = languages.tokenize_example(name, "unicode")
+    assert rows == languages.tokenize(text, language, "unicode")[1]
+    assert rows[0]["tokens"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "endpoint", "message"),
     [
@@ -81,3 +96,10 @@ def test_requests_at_once_do_not_mix(client: Any) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(ask, range(24)))
+
+
+def test_every_language_can_be_chosen_by_name() -> None:
+    choices = parts.language_box().choices
+    assert {code for _, code in choices} == {language.code for language in LANGUAGES}
+    assert [label for label, _ in choices] == sorted(label for label, _ in choices)
+    assert ("Chinese (zh)", "zh") in choices

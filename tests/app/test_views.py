@@ -88,7 +88,7 @@ def test_cards_and_tables_are_shown_as_text(name: str, value: str, note: str) ->
     parts = Parts(score_cards([Card(name, value, note)]))
     assert parts.texts["dt"] == [name]
     assert parts.texts["dd"] == [value, *filter(None, [note])]
-    parts = Parts(tokenizer_table([Tokenized(name, value, [note], 1.0), Tokenized(name, None, missing=value + "x")]))
+    parts = Parts(tokenizer_table([Tokenized(name, value, [note]), Tokenized(name, None, missing=value + "x")]))
     assert parts.texts["strong"] == [name, name]
     assert parts.texts["td"][-1] == value + "x"
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import html
+from functools import partial
 from typing import Any
 
 import gradio as gr
 
+from qa_scoring.app import limits
+from qa_scoring.app.examples import EXAMPLES
 from qa_scoring.app.handlers import shown
-from qa_scoring.app.one_answer import CHARACTERS, EXAMPLES, REFERENCES, judge_one
-from qa_scoring.app.tokenizing import LANGUAGE_CHOICES
+from qa_scoring.app.one_answer import judge_one
+from qa_scoring.app.tabs import parts
 from qa_scoring.app.views import example_details, score_cards
 
 
@@ -38,25 +41,44 @@ def judge(
     )
 
 
+@shown
+def judge_example(name: str, any_language: bool) -> tuple[Any, ...]:
+    """Return the first question of an example, and what the metrics say of its answer.
+
+    Args:
+        name: Its name on the page.
+        any_language: As ``judge`` takes it.
+
+    Returns:
+        Question, references, answer and language, and what ``judge`` gives.
+    """
+    example = EXAMPLES[name]
+    row = example.rows[0]
+    entered = (row.question, "\n".join(row.references), row.prediction, example.language)
+    return *entered, *judge(*entered, any_language)
+
+
 def add() -> None:
     """Add the tab's content to the page that is being built."""
     gr.Markdown(
-        "One answer under all metrics. Nothing you enter is kept. "
-        f"Limits: {CHARACTERS:,} characters for each box, {REFERENCES} references."
+        "## One answer under all metrics\nNothing you enter is kept. "
+        f"Limits: {limits.ANSWER_CHARACTERS:,} characters for each box, {limits.REFERENCES} references."
     )
+    examples = parts.example_buttons()
+    longest = limits.ANSWER_CHARACTERS
     with gr.Row():
         with gr.Column():
-            question = gr.Textbox(label="Question", lines=2, max_length=CHARACTERS, elem_classes="qa-input")
+            question = gr.Textbox(label="Question", lines=2, max_length=longest, elem_classes="texts")
             references = gr.Textbox(
                 label="References",
                 info="One per line; leave empty if the question has no answer.",
                 lines=3,
-                max_length=CHARACTERS,
-                elem_classes="qa-input",
+                max_length=longest,
+                elem_classes="texts",
             )
         with gr.Column():
-            answer = gr.Textbox(label="Answer", lines=2, max_length=CHARACTERS, elem_classes="qa-input")
-            language = gr.Dropdown(LANGUAGE_CHOICES, value="en", label="Language")
+            answer = gr.Textbox(label="Answer", lines=2, max_length=longest, elem_classes="texts")
+            language = parts.language_box()
             any_language = gr.Checkbox(
                 label="Ask SAS and AVA about other languages, too", info="Their embedded models learned English."
             )
@@ -65,15 +87,7 @@ def add() -> None:
     tokens = gr.HTML("", label="Tokens", apply_default_css=False)
     with gr.Accordion("As JSON", open=False):
         figures = gr.JSON(label="As JSON")
-    inputs, outputs = [question, references, answer, language, any_language], [cards, tokens, figures]
-    button.click(judge, inputs, outputs, api_name="judge")
-    gr.Examples(
-        [[*example, False] for example in EXAMPLES.values()],
-        inputs,
-        outputs,
-        judge,
-        cache_examples=False,
-        run_on_click=True,
-        example_labels=list(EXAMPLES),
-        api_name="judge_example",
-    )
+    entered, results = [question, references, answer, language], [cards, tokens, figures]
+    button.click(judge, [*entered, any_language], results, api_name="judge")
+    for name, example in examples.items():
+        example.click(partial(judge_example, name), any_language, [*entered, *results], api_visibility="private")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import Any
 
 import gradio as gr
 
+from qa_scoring.app import limits
+from qa_scoring.app.examples import EXAMPLES
 from qa_scoring.app.handlers import shown
-from qa_scoring.app.one_answer import EXAMPLES
-from qa_scoring.app.tokenizing import CHARACTERS, LANGUAGE_CHOICES, tokenize_text
+from qa_scoring.app.tabs import parts
+from qa_scoring.app.tokenizing import tokenize_text
 from qa_scoring.app.views import tokenizer_table
 from qa_scoring.text.languages import find_language
 
@@ -30,29 +33,40 @@ def tokenize(text: str, language: str, normalization: str = "squad") -> tuple[st
     return tokenizer_table(rows, language), [dataclasses.asdict(row) for row in rows]
 
 
+@shown
+def tokenize_example(name: str, normalization: str) -> tuple[Any, ...]:
+    """Return the sample of an example's language, and its tokens.
+
+    Args:
+        name: The example's name on the page.
+        normalization: As ``tokenize`` takes it.
+
+    Returns:
+        The text and its language, and what ``tokenize`` gives.
+    """
+    code = EXAMPLES[name].language
+    sample = find_language(code).sample
+    return sample, code, *tokenize(sample, code, normalization)
+
+
 def add() -> None:
     """Add the tab's content to the page that is being built."""
     gr.Markdown(
-        "Token F1 counts tokens, and what a token is depends on the language. The text is normalised as in scoring, "
-        f"then every tokenizer splits it. Limit: {CHARACTERS:,} characters. Nothing you enter is kept."
+        "## The tokens of a text\nToken F1 counts tokens, and what a token is depends on the language. The text is "
+        "normalised as in scoring, then every tokenizer splits it. Nothing you enter is kept. "
+        f"Limit: {limits.TOKENIZED_CHARACTERS:,} characters."
     )
-    text = gr.Textbox(label="Text", lines=3, max_length=CHARACTERS, elem_classes="qa-input")
+    examples = parts.example_buttons()
+    text = gr.Textbox(label="Text", lines=3, max_length=limits.TOKENIZED_CHARACTERS, elem_classes="texts")
     with gr.Row():
-        language = gr.Dropdown(LANGUAGE_CHOICES, value="en", label="Language")
+        language = parts.language_box()
         normalization = gr.Radio(["squad", "unicode"], value="squad", label="Normalisation")
     button = gr.Button("Tokenize", variant="primary")
     table = gr.HTML("", label="Tokens under each tokenizer", apply_default_css=False)
     with gr.Accordion("As JSON", open=False):
         rows = gr.JSON(label="As JSON")
-    inputs, outputs = [text, language, normalization], [table, rows]
-    button.click(tokenize, inputs, outputs, api_name="tokenize")
-    gr.Examples(
-        [[find_language(code).sample, code, "squad"] for *_, code in EXAMPLES.values()],
-        inputs,
-        outputs,
-        tokenize,
-        cache_examples=False,
-        run_on_click=True,
-        example_labels=list(EXAMPLES),
-        api_name="tokenize_example",
-    )
+    button.click(tokenize, [text, language, normalization], [table, rows], api_name="tokenize")
+    for name, example in examples.items():
+        example.click(
+            partial(tokenize_example, name), normalization, [text, language, table, rows], api_visibility="private"
+        )

@@ -103,7 +103,7 @@ def language_box() -> gr.Dropdown:
         The box; its value is a registry code.
     """
     return gr.Dropdown(
-        [(f"{row.name.title()} ({row.code})", row.code) for row in sorted(LANGUAGES, key=lambda row: row.name)],
+        sorted((f"{row.name.capitalize()} ({row.code})", row.code) for row in LANGUAGES),
         value="en",
         label="Language",
         info="Type to search.",
