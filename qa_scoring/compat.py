@@ -12,10 +12,14 @@ a metric of this package calls it. Every other task stays as it is.
 * ``Evaluator.prepare_pipeline`` of evaluate looks for ``transformers.TFPreTrainedModel``, which transformers 5 does
   not have, whenever it is given a pipeline, of any task: evaluate's own name ``transformers`` answers with a class
   that has no instances. Nothing changes in transformers itself. Can go when evaluate no longer looks for it.
+
+``separate_uploads`` changes one thing in gradio, for the demo: equal files that two people upload lie in one place
+there, and who reads first and deletes the file takes it from the other. Can go when gradio gives each its own.
 """
 
 from __future__ import annotations
 
+import secrets
 import types
 from collections.abc import Callable
 from importlib import import_module
@@ -89,3 +93,21 @@ class _WithoutTensorFlow(types.ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._module, name)
+
+
+def separate_uploads() -> None:
+    """Let gradio keep every uploaded file in a folder of its own; a second call changes nothing."""
+    from gradio import route_utils
+
+    uploaded = route_utils.GradioUploadFile
+    if "separate" in vars(uploaded):
+        return
+
+    class SeparateUpload(uploaded):  # type: ignore[misc, valid-type]
+        separate = True
+
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            self.sha.update(secrets.token_bytes())  # of its content, after which gradio names the folder
+
+    route_utils.GradioUploadFile = SeparateUpload

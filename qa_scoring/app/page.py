@@ -6,7 +6,7 @@ from typing import Any
 
 import gradio as gr
 
-from qa_scoring import __version__
+from qa_scoring import __version__, compat
 from qa_scoring.app import limits, views
 from qa_scoring.app.tabs import compare, judge, languages, score, threshold
 from qa_scoring.errors import parameter_error
@@ -112,4 +112,5 @@ def launch(tab: str | None = None, **options: Any) -> Any:
         "footer_links": ["api", "settings"],
         **options,
     }
+    compat.separate_uploads()
     return build(tab).launch(**chosen)

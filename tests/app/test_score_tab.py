@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,21 @@ def test_files_are_scored_and_deleted_and_sessions_are_apart(page: Served, tmp_p
     one.predict(api_name="/forget_files")
     with pytest.raises(AppError, match="There are no predictions"):
         one.predict(source=tab.FILES, api_name="/score")
+
+
+def test_equal_files_of_several_people_are_each_their_own(page: Served, tmp_path: Path) -> None:
+    clients = [page.connect() for _ in range(8)]
+    rows = {str(n): "equal" for n in range(2_000)}
+    (tmp_path / "rows.json").write_text(json.dumps(rows), encoding="utf-8")
+
+    def use(client: Any) -> None:
+        for _ in range(5):
+            said = client.predict(handle_file(str(tmp_path / "rows.json")), api_name="/upload_predictions")
+            assert "2,000 rows" in said[1]
+
+    with ThreadPoolExecutor(len(clients)) as pool:
+        list(pool.map(use, clients))
+    assert not kept(page, b"equal")
 
 
 @pytest.mark.parametrize(
