@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from qa_scoring import score_multilingual_squad
 from qa_scoring.errors import InputError
 from qa_scoring.multilingual_squad import summarize, threshold_curves
-from qa_scoring.report.plots import scores_by_threshold_figure, squad_figures, threshold_place
+from qa_scoring.report.plots import scores_by_threshold_figure, squad_figures, threshold_line
 from qa_scoring.rows import Rows
 
 
@@ -63,7 +63,7 @@ def test_a_step_at_each_distinct_value_and_equal_widths_for_equal_numbers() -> N
     assert steps.values.tolist() == [0.0, 50.0, 75.0]
     assert steps.edges[1:].tolist() == [0.0, 0.75, 1.0]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["EM", "F1"]  # there is no NoAns
-    places = [threshold_place(curves, threshold) for threshold in (-9.0, 0.5, 0.625, 0.75, 9.0)]
+    places = [threshold_line(curves, threshold)[0] for threshold in (-9.0, 0.5, 0.625, 0.75, 9.0)]
     assert places == sorted(places)
     assert places == pytest.approx([in_the_picture(figure, place) for place in (-0.02, 0.0, 0.375, 0.75, 1.0)])
 
@@ -81,7 +81,7 @@ def test_the_best_thresholds_are_marked_where_the_lines_have_them() -> None:
         threshold = best[f"best_{name}_thresh"]
         reached = summarize(rows, no_answer_threshold=threshold)[name]
         assert line.get_ydata() == pytest.approx(reached)
-        assert in_the_picture(figure, float(line.get_xdata()[0])) == pytest.approx(threshold_place(curves, threshold))
+        assert in_the_picture(figure, float(line.get_xdata()[0])) == pytest.approx(threshold_line(curves, threshold)[0])
     said = re.findall(r"best (EM|F1) ([\d.]+) at (\S+?)(?:,|$)", figure.axes[0].get_title())
     assert said == [
         (word, f"{best[f'best_{name}']:.2f}", f"{best[f'best_{name}_thresh']:.6g}")

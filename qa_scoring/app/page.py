@@ -85,7 +85,7 @@ def launch(tab: str | None = None, **options: Any) -> Any:
     """
     chosen = {
         "theme": gr.themes.Default(font=_FONTS, font_mono=("ui-monospace", "Consolas", "monospace")),
-        "css": _CSS + views.CSS,
+        "css": _CSS + views.CSS + threshold.CSS,
         "max_file_size": limits.UPLOAD_BYTES,
         "state_session_capacity": _SESSIONS,
         "ssr_mode": False,

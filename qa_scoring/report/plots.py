@@ -124,18 +124,20 @@ def scores_by_threshold_figure(curves: ThresholdCurves, best: Mapping[str, Any])
     return figure
 
 
-def threshold_place(curves: ThresholdCurves, threshold: float) -> float:
-    """Return where in the picture of ``scores_by_threshold_figure`` a threshold lies.
+def threshold_line(curves: ThresholdCurves, threshold: float) -> tuple[float, float, float]:
+    """Return where a line that marks a threshold lies in the picture of ``scores_by_threshold_figure``.
 
     Args:
         curves: The curves that were drawn.
         threshold: Any number.
 
     Returns:
-        From 0, the left edge of the picture, to 1, the right one.
+        Its distance from the left edge of the picture, as a share of the picture's width; its distance from the upper
+        edge and its height, as shares of the picture's height.
     """
-    left, _, width, _ = _SCORE_AXES
-    return left + width * (_place(curves, threshold) - _BELOW) / (1.0 - _BELOW)
+    left, bottom, width, height = _SCORE_AXES
+    place = (_place(curves, threshold) - _BELOW) / (1.0 - _BELOW)
+    return left + width * place, 1.0 - bottom - height, height
 
 
 def _places(curves: ThresholdCurves) -> FloatArray:
