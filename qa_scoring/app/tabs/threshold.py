@@ -25,10 +25,11 @@ CSS = """
 .qa-plots {display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 300px), 1fr)); gap: .75rem}
 img.qa-plot {display: block; width: 100%; height: auto; margin: 0 !important}
 .dark img.qa-plot {filter: invert(.93) hue-rotate(180deg)}
-#tau-slider input[type=number] {display: none}
+#tau-slider .tab-like-container {display: none}
 #tau-slider span {overflow-wrap: normal}
 #tau-plot {position: relative}
-#tau-layer, #tau-layer > * {position: absolute; inset: 0; padding: 0; pointer-events: none}
+#tau-plot .html-container {padding: 0}
+#tau-layer, #tau-layer .html-container {position: absolute; inset: 0; pointer-events: none}
 #tau-line {position: absolute; border-left: 2px solid var(--body-text-color)}
 #tau-line span {padding-left: .25rem; font-weight: 600}
 """
@@ -209,7 +210,16 @@ def add() -> None:
     gr.Markdown("## Figures at a threshold")
     with gr.Row():
         slider = gr.Slider(
-            0, 1, value=1, step=0.001, label="Threshold τ", interactive=False, buttons=[], scale=3, elem_id="tau-slider"
+            0,
+            1,
+            value=1,
+            step=0.001,
+            label="Threshold τ",
+            interactive=False,
+            buttons=[],
+            scale=3,
+            min_width=320,
+            elem_id="tau-slider",
         )
         number = gr.Number(1, label="τ exactly", interactive=False, min_width=160, step=None)
     said = gr.HTML(parts.status(""))
