@@ -210,11 +210,11 @@ def in_words(figures: Mapping[str, Any]) -> str:
     Example:
         >>> sweep = score(inputs.from_table([["", "", "Paris", "Paris", "", "0.25"]]), scoring.Settings())
         >>> in_words(figures_at(sweep, 0.5))
-        'At τ = 0.5: EM 100.00, F1 100.00; 0 of 1 answers count as empty.'
+        'At τ = 0.5: EM 100.00, F1 100.00; 0 of 1 no-answer values are above.'
     """
     return (
         f"At τ = {figures['no_answer_threshold']:.6g}: EM {figures['exact']:.2f}, F1 {figures['f1']:.2f}; "
-        f"{figures['above']:,} of {figures['total']:,} answers count as empty."
+        f"{figures['above']:,} of {figures['total']:,} no-answer values are above."
     )
 
 

@@ -121,9 +121,9 @@ def from_number(sweep: thresholds.Sweep | None, tau: float | None) -> tuple[Any,
 
 
 @shown
-def while_typing(sweep: thresholds.Sweep | None, tau: float | None) -> tuple[Any, ...]:
+def while_typing(sweep: thresholds.Sweep | None, tau: float | None) -> Any:
     """Do as ``from_number``, but wait while the box is empty."""
-    return from_number(sweep, tau) if tau is not None else (gr.skip(),) * 8
+    return from_number(sweep, tau) if tau is not None else gr.skip()
 
 
 @shown
@@ -205,7 +205,7 @@ def add() -> None:
     with gr.Row():
         start = gr.Button("Score", variant="primary")
         cancel = gr.Button("Cancel")
-    status = gr.HTML(parts.status(""))
+    status = gr.HTML(parts.status(""), label="Progress")
 
     gr.Markdown("## Figures at a threshold")
     with gr.Row():
@@ -222,7 +222,7 @@ def add() -> None:
             elem_id="tau-slider",
         )
         number = gr.Number(1, label="τ exactly", interactive=False, min_width=160, step=None)
-    said = gr.HTML(parts.status(""))
+    said = gr.HTML(parts.status(""), label="In words")
     with gr.Row():
         with gr.Column(min_width=300):
             figures = gr.Dataframe(
@@ -232,15 +232,15 @@ def add() -> None:
                 interactive=False,
                 label="EM and F1 in percent, at τ",
             )
-            best_words = gr.Markdown()
+            best_words = gr.Markdown(label="Best thresholds")
             with gr.Row():
                 to_best = {
                     name: gr.Button(f"Go to the best {label}", size="sm", min_width=120)
                     for name, label in (("exact", "EM"), ("f1", "F1"))
                 }
         with gr.Column(min_width=300, elem_id="tau-plot"):
-            plot = gr.HTML()
-            line = gr.HTML(elem_id="tau-layer")
+            plot = gr.HTML(label="EM and F1 by threshold")
+            line = gr.HTML(label="Place of τ in the plot", elem_id="tau-layer")
     with gr.Accordion("Signature, and the same figures from Python and the command line", open=False):
         signature = gr.Textbox(label="Signature", lines=1, max_lines=6, buttons=["copy"])
         python = gr.Code(label="Python", language="python")
@@ -250,7 +250,7 @@ def add() -> None:
             made = gr.File(label="The pasted rows, as the calls read them", interactive=False)
         result = gr.JSON(label="Result", max_height=400)
     gr.Markdown("## Curves and histograms")
-    curves = gr.HTML()
+    curves = gr.HTML(label="Curves and histograms")
 
     shown_at = [said, figures, result, line, signature, python, command]
     event = start.click(
@@ -283,6 +283,7 @@ def add() -> None:
             sweep,
             [slider, number, *shown_at],
             api_name=f"threshold_best_{name}",
+            api_description=best.__doc__,
             show_progress="hidden",
         )
     make.click(write_table, sweep, made, api_name="threshold_pasted_rows")
