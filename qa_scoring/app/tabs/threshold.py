@@ -14,7 +14,7 @@ from typing import Any
 import gradio as gr
 from matplotlib.figure import Figure
 
-from qa_scoring.app import limits, thresholds
+from qa_scoring.app import inputs, limits, thresholds
 from qa_scoring.app.examples import EXAMPLES, Example
 from qa_scoring.app.handlers import Report, shown
 from qa_scoring.app.tabs import parts
@@ -246,8 +246,8 @@ def add() -> None:
         python = gr.Code(label="Python", language="python")
         command = gr.Code(label="Command line", language="shell")
         with gr.Column(visible=False) as pasted_file:
-            make = gr.Button("Make the file of the pasted rows", size="sm")
-            made = gr.File(label="The pasted rows, as the calls read them", interactive=False)
+            make = gr.Button(f"Make {inputs.TABLE_FILE} from the pasted rows", size="sm")
+            made = gr.File(label="The pasted rows, as the calls read them", interactive=False, height=90)
         result = gr.JSON(label="Result", max_height=400)
     gr.Markdown("## Curves and histograms")
     curves = gr.HTML(label="Curves and histograms")
