@@ -194,3 +194,20 @@ def test_a_bad_no_answer_file_is_one_sentence(visit: Visit, tmp_path: Path, valu
     page.get_by_text("No file is uploaded.").last.wait_for()
     press_score(page)
     page.get_by_text("Done; rows scored: 6.").wait_for()
+
+
+def test_other_rows_give_the_slider_other_ends_and_the_plot_other_lines(visit: Visit) -> None:
+    page = scored_example(visit, viewport={"width": 390, "height": 844})
+    page.get_by_label("Rows from a spreadsheet, CSV or JSON Lines").last.fill(
+        "prediction,references,no_answer\nRome,Rome,-7.5\nin Rome,Rome,-6.5\nRome,,-5.25\n"
+    )
+    press_score(page)
+    page.get_by_text("Done; rows scored: 3.").wait_for()
+    page.get_by_text("At τ = -6.5: EM 66.67, F1 88.89; 1 of 3 no-answer values are above.").wait_for()
+    slider = page.get_by_role("slider", name="Threshold τ")
+    assert [slider.get_attribute(name) for name in ("min", "max")] == ["-7.5", "-5.25"]
+    assert slider.input_value() == page.get_by_role("spinbutton", name="τ exactly").input_value() == "-6.5"
+    assert "best F1 88.89 at -6.5" in page.locator("#tau-plot img").get_attribute("alt")
+    slider.focus()
+    page.keyboard.press("Home")
+    page.get_by_text("At τ = -7.5: EM 66.67, F1 66.67; 2 of 3 no-answer values are above.").wait_for()
