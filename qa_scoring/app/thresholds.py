@@ -154,7 +154,20 @@ def _checked(threshold: object) -> float:
 
 
 def on_slider(sweep: Sweep, threshold: float) -> float:
-    """Return where the slider stands for a threshold, which may lie beyond its ends."""
+    """Return where the slider stands for a threshold.
+
+    Args:
+        sweep: The rows.
+        threshold: Any number; it may lie beyond the ends of the slider.
+
+    Returns:
+        The threshold, or the end of the slider that is nearest.
+
+    Example:
+        >>> sweep = score(inputs.from_table([["", "", "Paris", "Paris", "", "0.25"]]), scoring.Settings())
+        >>> on_slider(sweep, 0.0), on_slider(sweep, 0.25)
+        (0.25, 0.25)
+    """
     return min(max(threshold, sweep.low), sweep.high)
 
 

@@ -30,7 +30,7 @@ img.qa-plot {display: block; width: 100%; height: auto; margin: 0 !important}
 #tau-plot {position: relative}
 #tau-plot .html-container {padding: 0}
 #tau-layer, #tau-layer .html-container {position: absolute; inset: 0; pointer-events: none}
-#tau-line {position: absolute; border-left: 2px solid var(--body-text-color)}
+#tau-line {position: absolute; margin-left: -1px; border-left: 2px solid var(--body-text-color)}
 #tau-line span {padding-left: .25rem; font-weight: 600}
 """
 """The plots follow the theme, and the line that marks τ lies over its plot."""
@@ -117,12 +117,20 @@ def from_number(sweep: thresholds.Sweep | None, tau: float | None) -> tuple[Any,
         The value of the slider, then as ``at``.
     """
     found = at(sweep, tau)
-    return thresholds.on_slider(_needed(sweep), float(tau or 0.0)), *found
+    return thresholds.on_slider(_needed(sweep), found[2]["no_answer_threshold"]), *found
 
 
 @shown
 def while_typing(sweep: thresholds.Sweep | None, tau: float | None) -> Any:
-    """Do as ``from_number``, but wait while the box is empty."""
+    """Do as ``from_number``, but wait while the box is empty.
+
+    Args:
+        sweep: What this session scored.
+        tau: Any finite number; None for an empty box.
+
+    Returns:
+        As ``from_number``, or nothing new.
+    """
     return from_number(sweep, tau) if tau is not None else gr.skip()
 
 
