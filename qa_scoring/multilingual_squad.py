@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qa_scoring import __version__
 from qa_scoring.errors import InputError, parameter_error
 from qa_scoring.overlap.precision_recall import PrecisionRecallCurve, precision_recall_curve
 from qa_scoring.overlap.scoring import FloatArray, score_overlap
-from qa_scoring.overlap.thresholds import apply_threshold, best_threshold, best_thresholds
+from qa_scoring.overlap.thresholds import apply_threshold, best_threshold, best_thresholds, sums_by_threshold
 from qa_scoring.records import Missing, Records, make_records
 from qa_scoring.rows import (
     DEFAULT_SEED,
@@ -315,6 +317,64 @@ def precision_recall_curves(rows: Rows) -> dict[str, PrecisionRecallCurve]:
     curves = {name: precision_recall_curve(rows.scores[name][order], has_answer, no_answer) for name in ("exact", "f1")}
     curves["oracle"] = precision_recall_curve(has_answer.astype(np.float64), has_answer, no_answer)
     return curves
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdCurves:
+    """SQuAD 2.0's figures at every no-answer threshold.
+
+    Args:
+        thresholds: Shape (k,), the distinct no-answer values, rising.
+        counts: Shape (k,), how many rows have each.
+        figures: Name as in ``summarize`` → shape (k + 1,), in percent: first below all values, then from each value up
+            to the next one. HasAns and NoAns are there only if such questions are.
+    """
+
+    thresholds: FloatArray
+    counts: NDArray[np.int64]
+    figures: Mapping[str, FloatArray]
+
+    def at(self, threshold: float) -> dict[str, float]:
+        """Return the figures at a threshold; values strictly above it count as an empty answer."""
+        place = np.searchsorted(self.thresholds, threshold, side="right")
+        return {name: float(values[place]) for name, values in self.figures.items()}
+
+
+def threshold_curves(rows: Rows) -> ThresholdCurves:
+    """Return EM and F1 at every no-answer threshold, of all, answerable and unanswerable questions.
+
+    Args:
+        rows: Rows with no-answer values.
+
+    Returns:
+        The curves.
+
+    Raises:
+        InputError: There are no no-answer values.
+
+    Example:
+        >>> predictions = [{"id": "1", "prediction_text": "Paris", "no_answer_probability": 0.1}]
+        >>> curves = threshold_curves(score_multilingual_squad(predictions, ["Paris"], scheme="squad").rows)
+        >>> curves.at(0.05)["f1"], curves.at(0.1)["f1"]
+        (0.0, 100.0)
+    """
+    if rows.no_answer is None:
+        raise InputError("Curves over the no-answer threshold need no-answer values; these rows have none.")
+    members = {"": np.ones(len(rows), dtype=np.bool_), "HasAns_": rows.has_answer, "NoAns_": ~rows.has_answer}
+    kept = {
+        prefix + name: (values, chosen)
+        for prefix, chosen in members.items()
+        if chosen.any()
+        for name, values in rows.scores.items()
+    }
+    thresholds, counts, sums = sums_by_threshold(
+        np.stack([np.where(chosen, values, 0.0) for values, chosen in kept.values()]),
+        np.stack([(chosen & ~rows.has_answer).astype(np.float64) for _, chosen in kept.values()]),
+        rows.no_answer,
+    )
+    totals = [np.count_nonzero(chosen) for _, chosen in kept.values()]
+    figures = {name: PERCENT * part / total for name, part, total in zip(kept, sums, totals, strict=True)}
+    return ThresholdCurves(thresholds, counts, figures)
 
 
 def _details(records: Records, rows: Rows, parts: list[Part]) -> list[dict[str, Any]]:

@@ -179,6 +179,7 @@ def test_rows_file_holds_what_plots_and_later_figures_need(
     assert rows.extra["prediction"][0] == "im Rathaus von Köln"
     written = ok("plot", path, "--out", tmp_path / "plots").split()
     assert [Path(name).name for name in written] == [
+        "scores_by_threshold.png",
         "pr_exact.png", "pr_f1.png", "pr_oracle.png", "na_prob_hist_hasAns.png", "na_prob_hist_noAns.png",
     ]  # fmt: skip
     assert all(Path(name).read_bytes().startswith(PNG) for name in written)

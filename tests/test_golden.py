@@ -97,6 +97,7 @@ def test_bert_with_no_answer_probabilities_through_both_commands(tmp_path: Path)
     for result in (scored, official):
         assert {key: round(result[key], 2) for key in BERT} == BERT
     assert {path.name for path in (tmp_path / "images").iterdir()} == {
+        "scores_by_threshold.png",
         "pr_exact.png", "pr_f1.png", "pr_oracle.png", "na_prob_hist_hasAns.png", "na_prob_hist_noAns.png",
     }  # fmt: skip
     # average precision by the official script, run over the same two files

@@ -105,7 +105,7 @@ def launch(tab: str | None = None, **options: Any) -> Any:
     """
     chosen = {
         "theme": _theme(),
-        "css": _CSS + views.CSS,
+        "css": _CSS + views.CSS + threshold.CSS,
         "max_file_size": limits.UPLOAD_BYTES,
         "state_session_capacity": _SESSIONS,
         "ssr_mode": False,

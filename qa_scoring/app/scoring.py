@@ -401,10 +401,24 @@ def write_downloads(run: Run, folder: Path) -> list[Path]:
             paths.append(folder / f"{name}-rows{suffix}")
             write_rows(one.rows, paths[-1])
     if run.given.from_table:
-        paths.append(folder / TABLE_FILE)
-        lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in run.given.references]
-        paths[-1].write_text("".join(lines), encoding="utf-8")
+        paths.append(write_table(run.given, folder))
     return paths
+
+
+def write_table(given: Given, folder: Path) -> Path:
+    """Write pasted rows as the file that the calls name.
+
+    Args:
+        given: Pasted rows.
+        folder: Where to.
+
+    Returns:
+        The file.
+    """
+    path = folder / TABLE_FILE
+    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in given.references]
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
 
 
 # ---------------------------------------------------------------------------------------- calls

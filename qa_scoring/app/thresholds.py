@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from qa_scoring.app import inputs, scoring
-from qa_scoring.errors import InputError
-from qa_scoring.multilingual_squad import check_threshold, summarize
+from qa_scoring.errors import InputError, shorten
+from qa_scoring.multilingual_squad import ThresholdCurves, summarize, threshold_curves
 from qa_scoring.rows import Rows
+from qa_scoring.signature import Signature
 
 METRIC = "m2qa_squad_v2"
 SIDES: dict[str, inputs.Side] = {
@@ -35,6 +38,9 @@ class Sweep:
         high: Where it ends: the greatest, rounded up.
         step: A power of ten.
         best: ``best_exact``, ``best_f1`` in percent, and their thresholds ``best_exact_thresh``, ``best_f1_thresh``.
+        curves: EM and F1 at every threshold, for the place of a threshold in their plot.
+        run: What was scored and how, for the calls that give the same figures; it holds texts if they were pasted.
+        signature: Of the run.
     """
 
     rows: Rows
@@ -42,6 +48,9 @@ class Sweep:
     high: float
     step: float
     best: Mapping[str, float]
+    curves: ThresholdCurves
+    run: scoring.Run
+    signature: Signature
 
 
 def read(pasted: str | None, uploads: Mapping[str, inputs.Upload]) -> inputs.Given:
@@ -99,7 +108,11 @@ def score(given: inputs.Given, settings: scoring.Settings, report: scoring.Repor
     best = {key: value for key, value in scored.result.items() if key.startswith("best_")}
     # A best threshold is 0 where no answer at all is best, and 0 may lie outside.
     ends = [*known, best["best_exact_thresh"], best["best_f1_thresh"]]
-    return Sweep(rows, *_scale(float(min(ends)), float(max(ends))), best)
+    if not given.from_table:
+        given = replace(given, predictions=[], references=[])
+    recipe = replace(run, given=given, scored={}, columns={})
+    scale = _scale(float(min(ends)), float(max(ends)))
+    return Sweep(rows, *scale, best, threshold_curves(rows), recipe, scored.signature)
 
 
 def _scale(low: float, high: float) -> tuple[float, float, float]:
@@ -110,23 +123,112 @@ def _scale(low: float, high: float) -> tuple[float, float, float]:
     return low, high if high > low else low + step, step
 
 
-def figures_at(sweep: Sweep, threshold: float) -> dict[str, Any]:
+def figures_at(sweep: Sweep, threshold: object) -> dict[str, Any]:
     """Return the figures at a threshold; nothing is scored again.
 
     Args:
         sweep: The rows.
-        threshold: No-answer values strictly above it count as an empty answer.
+        threshold: No-answer values strictly above it count as an empty answer; any finite number.
 
     Returns:
-        What ``m2qa_squad_v2`` gives, with ``no_answer_threshold``, and in ``above`` how many rows are above it.
+        What ``m2qa_squad_v2`` gives, with ``signature``, ``no_answer_threshold``, and in ``above`` how many rows are
+        above it.
 
     Raises:
-        InputError: The threshold is not a number.
+        InputError: The threshold is not a finite number.
     """
-    check_threshold(threshold)
+    threshold = _checked(threshold)
     assert sweep.rows.no_answer is not None
-    above = int(np.count_nonzero(sweep.rows.no_answer > threshold))
-    return {"no_answer_threshold": threshold, "above": above, **summarize(sweep.rows, no_answer_threshold=threshold)}
+    return {
+        "no_answer_threshold": threshold,
+        "above": int(np.count_nonzero(sweep.rows.no_answer > threshold)),
+        **summarize(sweep.rows, no_answer_threshold=threshold),
+        "signature": str(Signature({**sweep.signature, "no_answer_threshold": threshold})),
+    }
+
+
+def _checked(threshold: object) -> float:
+    if isinstance(threshold, bool) or not isinstance(threshold, numbers.Real) or not math.isfinite(threshold):
+        raise InputError(f"The threshold must be a finite number; got {shorten(threshold)}.")
+    return float(threshold)
+
+
+def on_slider(sweep: Sweep, threshold: float) -> float:
+    """Return where the slider stands for a threshold.
+
+    Args:
+        sweep: The rows.
+        threshold: Any number; it may lie beyond the ends of the slider.
+
+    Returns:
+        The threshold, or the end of the slider that is nearest.
+
+    Example:
+        >>> sweep = score(inputs.from_table([["", "", "Paris", "Paris", "", "0.25"]]), scoring.Settings())
+        >>> on_slider(sweep, 0.0), on_slider(sweep, 0.25)
+        (0.25, 0.25)
+    """
+    return min(max(threshold, sweep.low), sweep.high)
+
+
+def calls_at(sweep: Sweep, threshold: object) -> tuple[str, str]:
+    """Return the calls that give the figures at a threshold.
+
+    Args:
+        sweep: The rows.
+        threshold: Any finite number.
+
+    Returns:
+        A Python program and a command, with the files in the current folder.
+
+    Raises:
+        InputError: The threshold is not a finite number.
+
+    Example:
+        >>> sweep = score(inputs.from_table([["", "", "Paris", "Paris", "", "0.25"]]), scoring.Settings())
+        >>> calls_at(sweep, 0.5)[1]
+        'qa-scoring score m2qa_squad_v2 table.jsonl table.jsonl --language en --no-answer-threshold 0.5'
+    """
+    run = replace(sweep.run, settings=replace(sweep.run.settings, no_answer_threshold=_checked(threshold)))
+    return scoring.python_call(run, METRIC), scoring.command_line(run, METRIC)
+
+
+def write_table(sweep: Sweep, folder: Path) -> Path:
+    """Write the pasted rows as the file that the calls name.
+
+    Args:
+        sweep: The rows.
+        folder: Where to.
+
+    Returns:
+        The file.
+
+    Raises:
+        InputError: The rows were not pasted: the calls name the uploaded files.
+    """
+    if not sweep.run.given.from_table:
+        raise InputError("The calls read the files you uploaded; only pasted rows need a file.")
+    return scoring.write_table(sweep.run.given, folder)
+
+
+def in_words(figures: Mapping[str, Any]) -> str:
+    """Return the figures at a threshold in words.
+
+    Args:
+        figures: Of ``figures_at``.
+
+    Returns:
+        A sentence.
+
+    Example:
+        >>> sweep = score(inputs.from_table([["", "", "Paris", "Paris", "", "0.25"]]), scoring.Settings())
+        >>> in_words(figures_at(sweep, 0.5))
+        'At τ = 0.5: EM 100.00, F1 100.00; 0 of 1 no-answer values are above.'
+    """
+    return (
+        f"At τ = {figures['no_answer_threshold']:.6g}: EM {figures['exact']:.2f}, F1 {figures['f1']:.2f}; "
+        f"{figures['above']:,} of {figures['total']:,} no-answer values are above."
+    )
 
 
 def figures_table(figures: Mapping[str, Any]) -> list[list[str]]:

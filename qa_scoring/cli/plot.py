@@ -1,4 +1,4 @@
-"""``qa-scoring plot``: precision-recall curves and no-answer histograms from rows."""
+"""``qa-scoring plot``: EM and F1 by threshold, precision-recall curves, no-answer histograms."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ import click
 @click.argument("rows")
 @click.option("--out", "-o", default=".", show_default=True, metavar="DIR", help="Folder for the PNG files.")
 def command(rows: str, out: str) -> None:
-    """Draw ROWS (written by 'score --rows') as PNG files."""
+    """Draw ROWS (written by 'score --rows') as PNG files.
+
+    EM and F1 against the no-answer threshold, precision-recall curves, and histograms of the no-answer values.
+    """
     from qa_scoring.report.plots import save_plots
     from qa_scoring.rows import read_rows
 

@@ -22,7 +22,7 @@ import click
     show_default=True,
     help='Predict "" if the no-answer probability exceeds this.',
 )
-@click.option("--out-image-dir", "-p", metavar="DIR", help="Save precision-recall curves and histograms to a folder.")
+@click.option("--out-image-dir", "-p", metavar="DIR", help="Save curves and histograms to a folder.")
 @click.option("--verbose", "-v", is_flag=True, help="Print the signature to standard error.")
 @click.option("--language", "-l", default="english", show_default=True, help="Language of the text, with -w.")
 @click.option("--use-word-tokenizer", "-w", is_flag=True, help="Use M2QA's word tokenizer for the language.")

@@ -37,6 +37,34 @@ def apply_threshold(scores: FloatArray, has_answer: BoolArray, no_answer: FloatA
     return np.where(no_answer > threshold, (~has_answer).astype(np.float64), scores)
 
 
+def sums_by_threshold(
+    given: FloatArray, silent: FloatArray, no_answer: FloatArray
+) -> tuple[FloatArray, NDArray[np.int64], FloatArray]:
+    """Add up scores at every threshold there is: one per distinct no-answer value, and one below them all.
+
+    Args:
+        given: Shape (m, n), m scores of each example as it was answered.
+        silent: Shape (m, n), its scores where the answer counts as empty.
+        no_answer: Shape (n,), no-answer values; -inf, of examples without a prediction, is above no threshold.
+
+    Returns:
+        Shape (k,), the distinct values, rising; shape (k,), how many examples have each; and shape (m, k + 1), the
+        sums: first where all values are above the threshold, then with it at each distinct value, up to the next.
+
+    Example:
+        >>> import numpy as np
+        >>> given, silent = np.array([[1.0, 0.0, 0.0]]), np.array([[0.0, 1.0, 1.0]])
+        >>> [part.tolist() for part in sums_by_threshold(given, silent, np.array([0.1, 0.8, 0.8]))]
+        [[0.1, 0.8], [1, 2], [[2.0, 3.0, 1.0]]]
+    """
+    known = no_answer != -np.inf
+    order = np.flatnonzero(known)[np.argsort(no_answer[known], kind="stable")]
+    thresholds, counts = np.unique(no_answer[order], return_counts=True)
+    everything = np.where(known, silent, given).sum(axis=1, keepdims=True)
+    gains = np.cumsum((given - silent)[:, order], axis=1)[:, np.cumsum(counts) - 1]
+    return thresholds, counts, np.hstack([everything, everything + gains])
+
+
 def best_threshold(
     scores: FloatArray, has_answer: BoolArray, answered: BoolArray, no_answer: FloatArray
 ) -> tuple[float, float]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from qa_scoring.errors import InputError
-from qa_scoring.multilingual_squad import precision_recall_curves
+from qa_scoring.multilingual_squad import ThresholdCurves, precision_recall_curves, summarize, threshold_curves
 from qa_scoring.overlap.precision_recall import PrecisionRecallCurve
 from qa_scoring.overlap.scoring import FloatArray
 from qa_scoring.rows import Rows
@@ -20,6 +21,18 @@ _TITLES = {
     "f1": "Precision-recall: F1",
     "oracle": "Precision-recall: answerable or not (oracle)",
 }
+
+
+_SCORE_LINES: dict[str, tuple[str, dict[str, Any]]] = {
+    "exact": ("EM", {"color": "tab:blue", "linewidth": 2}),
+    "f1": ("F1", {"color": "tab:orange", "linewidth": 2}),
+    "HasAns_f1": ("HasAns F1", {"color": "tab:green", "linestyle": "--"}),
+    "NoAns_f1": ("NoAns", {"color": "tab:red", "linestyle": ":"}),  # there EM and F1 are the same
+}
+_BEST = {"exact": ("EM", "o", "tab:blue"), "f1": ("F1", "s", "tab:orange")}
+_SCORE_AXES = (0.11, 0.21, 0.86, 0.66)  # left, bottom, width, height: fixed, so that a threshold has a known place
+_BELOW = -0.04  # where the axis of thresholds begins: room for the thresholds below all values
+_TICK_DISTANCE = 0.14  # of the axis, which room for a label takes
 
 
 def precision_recall_figure(curve: PrecisionRecallCurve, title: str) -> Figure:
@@ -66,6 +79,76 @@ def no_answer_histogram(values: FloatArray, title: str) -> Figure:
     axes.set(xlabel="No-answer probability" if inside else "No-answer value", ylabel="Share of the questions")
     axes.set_title(f"{title} (n = {len(values)})")
     return figure
+
+
+def scores_by_threshold_figure(curves: ThresholdCurves, best: Mapping[str, Any]) -> Figure:
+    """Draw EM and F1 against the no-answer threshold, a step at each distinct value.
+
+    No-answer values crowd near 0, or near 0 and 1, so equal widths of the axis hold equal numbers of questions.
+
+    Args:
+        curves: The figures at every threshold; at least one.
+        best: ``best_exact``, ``best_f1`` and their thresholds ``best_exact_thresh``, ``best_f1_thresh``: they are
+            marked where the lines have them.
+
+    Returns:
+        The figure; the lines of answerable and unanswerable questions are there if both are.
+    """
+    figure = Figure(figsize=(6, 4.5))
+    axes = figure.add_axes(_SCORE_AXES)
+    places = _places(curves)
+    edges = [_BELOW, *places, 1.0]
+    both = "HasAns_f1" in curves.figures and "NoAns_f1" in curves.figures
+    for name, (label, style) in _SCORE_LINES.items():
+        if both or name in _BEST:
+            axes.stairs(curves.figures[name], edges, baseline=None, label=label, **style)
+    for name, (_, marker, color) in _BEST.items():
+        threshold = best[f"best_{name}_thresh"]
+        place, reached = _place(curves, threshold), curves.at(threshold)[name]
+        axes.plot(place, reached, marker, color=color, markeredgecolor="black", markersize=8, clip_on=False)
+    ticks = [len(places) - 1]
+    for number in reversed(range(len(places))):
+        if places[ticks[-1]] - places[number] >= _TICK_DISTANCE:
+            ticks.append(number)
+    axes.set_xticks(places[ticks], [f"{curves.thresholds[number]:.3g}" for number in ticks], fontsize=8)
+    axes.set(
+        xlim=(_BELOW, 1.0),
+        ylim=(0.0, 102.0),
+        xlabel="Threshold τ (equal widths hold equal numbers of questions)",
+        ylabel="Percent",
+    )
+    words = (f"best {_BEST[name][0]} {best[f'best_{name}']:.2f} at {best[f'best_{name}_thresh']:.6g}" for name in _BEST)
+    axes.set_title("EM and F1 by no-answer threshold\n" + ", ".join(words))
+    axes.grid(alpha=0.3)
+    figure.legend(loc="lower center", ncols=len(_SCORE_LINES), frameon=False)
+    return figure
+
+
+def threshold_line(curves: ThresholdCurves, threshold: float) -> tuple[float, float, float]:
+    """Return where a line that marks a threshold lies in the picture of ``scores_by_threshold_figure``.
+
+    Args:
+        curves: The curves that were drawn.
+        threshold: Any number.
+
+    Returns:
+        Its distance from the left edge of the picture, as a share of the picture's width; its distance from the upper
+        edge and its height, as shares of the picture's height.
+    """
+    left, bottom, width, height = _SCORE_AXES
+    place = (_place(curves, threshold) - _BELOW) / (1.0 - _BELOW)
+    return left + width * place, 1.0 - bottom - height, height
+
+
+def _places(curves: ThresholdCurves) -> FloatArray:
+    """Return where each threshold lies between 0 and 1: the share of questions whose value is lower."""
+    places: FloatArray = (np.cumsum(curves.counts) - curves.counts) / curves.counts.sum()
+    return places
+
+
+def _place(curves: ThresholdCurves, threshold: float) -> float:
+    """Return where a threshold lies; between two values it is between them."""
+    return float(np.interp(threshold, curves.thresholds, _places(curves), left=_BELOW / 2, right=1.0))
 
 
 def reliability_figure(bins: Sequence[ReliabilityBin], title: str) -> Figure:
@@ -127,14 +210,14 @@ def save_reliability_diagram(bins: Sequence[ReliabilityBin], path: str | Path, t
 
 
 def squad_figures(rows: Rows) -> dict[str, Figure]:
-    """Draw the plots of the official SQuAD 2.0 script.
+    """Draw the plots of the official SQuAD 2.0 script, and EM and F1 against the no-answer threshold.
 
     Args:
         rows: Rows with no-answer values.
 
     Returns:
-        Name of the script's file, without its ending → figure: precision-recall curves (with answerable questions only)
-        and no-answer histograms.
+        Name of the file, without its ending → figure: ``scores_by_threshold``; then, under the script's names,
+        precision-recall curves (if there are answerable questions) and no-answer histograms.
 
     Raises:
         InputError: The rows have no no-answer values.
@@ -142,13 +225,15 @@ def squad_figures(rows: Rows) -> dict[str, Figure]:
     if rows.no_answer is None:
         raise InputError("There is nothing to plot: the rows have no no-answer values.")
     figures: dict[str, Figure] = {}
+    known = np.isfinite(rows.no_answer)  # rows without a prediction have no value
+    if known.any():
+        figures["scores_by_threshold"] = scores_by_threshold_figure(threshold_curves(rows), summarize(rows))
     if rows.has_answer.any():
         for name, curve in precision_recall_curves(rows).items():
             figures[f"pr_{name}"] = precision_recall_figure(curve, _TITLES[name])
-    known = np.isfinite(rows.no_answer)  # rows without a prediction have no value
     for name, title, members in (
-        ("hasAns", "Answerable questions", rows.has_answer & known),
-        ("noAns", "Unanswerable questions", ~rows.has_answer & known),
+        ("hasAns", "No-answer values of answerable questions", rows.has_answer & known),
+        ("noAns", "No-answer values of unanswerable questions", ~rows.has_answer & known),
     ):
         if members.any():
             figures[f"na_prob_hist_{name}"] = no_answer_histogram(rows.no_answer[members], title)
@@ -156,7 +241,7 @@ def squad_figures(rows: Rows) -> dict[str, Figure]:
 
 
 def save_plots(rows: Rows, folder: str | Path) -> list[Path]:
-    """Write the plots of the official SQuAD 2.0 script, under its file names.
+    """Write the plots of ``squad_figures`` as PNG files.
 
     Args:
         rows: Rows with no-answer values.

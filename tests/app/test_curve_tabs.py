@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from gradio_client import handle_file
 from gradio_client.exceptions import AppError
 
 from qa_scoring.app.tabs import parts
+from qa_scoring.cli import main
 from tests.app.conftest import Served
 
+ALTERNATIVE = re.compile('alt="([^"]+)" src="data:image/png;base64,')
 THRESHOLD_ROWS = "prediction,references,no_answer\nRome,Rome,-2.5\nin Rome,Rome,0.5\nRome,,1.25\n"
 
 
@@ -23,27 +27,85 @@ def upload(client: Any, folder: Path, api_name: str, content: Any) -> Any:
     return client.predict(handle_file(str(path)), api_name=api_name)
 
 
+def left(line: str) -> float:
+    """Return how far from the left the line of τ stands."""
+    found = re.search(r"left: ([\d.]+)%", line)
+    assert found is not None
+    return float(found[1])
+
+
 def test_the_threshold_moves_the_figures(page: Served) -> None:
     client = page.connect()
     with pytest.raises(AppError, match="score first"):
         client.predict(0.5, api_name="/threshold_at")
     out = client.predict(pasted=THRESHOLD_ROWS, api_name="/threshold_score")
-    status, slider, best, figures, result, plots = out
+    status, slider, number, best, plot, plots, *shown = out
+    said, figures, result, line, signature, python, command = shown
     assert "rows scored: 3" in status
-    assert slider["value"] == 0.5
+    assert slider["value"] == number["value"] == 0.5
     assert (slider["minimum"], slider["maximum"]) == (-2.5, 1.25)
     assert best.startswith("Best EM: 66.67 at ")
+    assert "At τ = 0.5: EM 66.67, F1 88.89; 1 of 3 no-answer values are above." in said
     assert figures["data"][0] == ["all", "3", "66.67", "88.89"]
     assert result["best_f1_thresh"] == 0.5
-    assert plots.count('src="data:image/png;base64,') == 5
-    assert 'alt="Precision-recall: F1 average precision 77.78 %"' in plots
-    figures, result = client.predict(-2.5, api_name="/threshold_at")
+    assert result["signature"] == signature
+    assert ALTERNATIVE.findall(plot) == [
+        "EM and F1 by no-answer threshold: best EM 66.67 at -2.5, best F1 88.89 at 0.5"
+    ]
+    assert len(ALTERNATIVE.findall(plots)) == 5
+    assert "Precision-recall: F1: average precision 77.78 %" in ALTERNATIVE.findall(plots)
+    slider, said, figures, result, moved, signature, python, command = client.predict(-2.5, api_name="/threshold_at")
     assert figures["data"][0] == ["all", "3", "66.67", "66.67"]
-    assert result["above"] == 2
-    tau, figures, result = client.predict(api_name="/threshold_best")
-    assert tau == result["no_answer_threshold"] == 0.5
+    assert (slider, result["above"]) == (-2.5, 2)
+    assert left(moved) < left(line)
+    assert signature.endswith("|no_answer_threshold:-2.5")
+    assert "    no_answer_threshold=-2.5,\n" in python
+    assert command.endswith(" table.jsonl table.jsonl --language en --no-answer-threshold -2.5")
+    tau, number, *shown = client.predict(api_name="/threshold_best_f1")
+    assert tau == number == shown[2]["no_answer_threshold"] == 0.5
+    assert client.predict(api_name="/threshold_best_exact")[0] == -2.5
     with pytest.raises(AppError, match="score first"):
-        page.connect().predict(api_name="/threshold_best")
+        page.connect().predict(api_name="/threshold_best_f1")
+
+
+@pytest.mark.parametrize(("tau", "stands", "f1"), [(7, 1.25, 55.56), (-1e300, -2.5, 33.33), (0, 0.0, 66.67)])
+def test_any_finite_number_is_a_threshold(page: Served, tau: float, stands: float, f1: float) -> None:
+    client = page.connect()
+    client.predict(pasted=THRESHOLD_ROWS, api_name="/threshold_score")
+    slider, *shown = client.predict(tau, api_name="/threshold_at")
+    assert slider == stands
+    assert shown[2]["no_answer_threshold"] == tau
+    assert shown[2]["f1"] == pytest.approx(f1, abs=0.005)
+
+
+@pytest.mark.parametrize(("tau", "got"), [(None, "None"), ("high", "'high'"), ([0.5], "[0.5]"), (True, "True")])
+def test_what_is_no_threshold_is_one_sentence(page: Served, tau: Any, got: str) -> None:
+    client = page.connect()
+    client.predict(pasted=THRESHOLD_ROWS, api_name="/threshold_score")
+    with pytest.raises(AppError, match=re.escape(f"The threshold must be a finite number; got {got}.")):
+        client.predict(tau, api_name="/threshold_at")
+
+
+def test_the_calls_give_the_figures_of_the_page(
+    page: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client = page.connect()
+    client.predict(pasted=THRESHOLD_ROWS, api_name="/threshold_score")
+    *_, result, _, signature, python, command = client.predict(0.75, api_name="/threshold_at")
+    table = Path(client.predict(api_name="/threshold_pasted_rows"))
+    (tmp_path / table.name).write_bytes(table.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(main, [*shlex.split(command)[1:], "--json"], catch_exceptions=False)
+    assert json.loads(done.stdout) == {
+        key: value for key, value in result.items() if key not in ("no_answer_threshold", "above")
+    }
+    exec(python, {})
+    assert capsys.readouterr().out.strip().endswith(signature)
+    upload(client, tmp_path, "/threshold_upload_predictions", [{"id": "1", "prediction": "a", "no_answer": 0.5}])
+    upload(client, tmp_path, "/threshold_upload_references", {"1": "a"})
+    client.predict(source=parts.FILES, api_name="/threshold_score")
+    with pytest.raises(AppError, match="only pasted rows need a file"):
+        client.predict(api_name="/threshold_pasted_rows")
 
 
 def test_files_set_a_threshold_and_errors_are_sentences(page: Served, tmp_path: Path) -> None:
@@ -55,8 +117,9 @@ def test_files_set_a_threshold_and_errors_are_sentences(page: Served, tmp_path: 
     said = upload(client, tmp_path, "/threshold_upload_no_answer_values", {"1": 0.75})
     assert "No-answer values: <bdi>upload.json</bdi>, 1 rows" in said[1]
     out = client.predict(source=parts.FILES, api_name="/threshold_score")
-    assert out[4]["best_f1"] == 100.0
-    assert re.findall('id="([^"]+)"', out[5]) == ["pr_exact", "pr_f1", "pr_oracle", "na_prob_hist_hasAns"]
+    assert out[8]["best_f1"] == 100.0
+    assert len(ALTERNATIVE.findall(out[5])) == 4  # no histogram of unanswerable questions
+    assert "--no-answer-file upload.json" in out[-1]
     assert not [path for path in page.uploads.rglob("*") if path.is_file() and b"hidden" in path.read_bytes()]
     client.predict(api_name="/threshold_forget_files")
     with pytest.raises(AppError, match="There are no predictions"):

@@ -62,13 +62,14 @@ def test_figures_and_plots_are_those_of_the_command_line(tmp_path: Path) -> None
         figures = thresholds.figures_at(sweep, tau)
         assert {key: figures[key] for key in expected} == expected
     drawn = squad_figures(sweep.rows)
-    assert list(drawn) == ["pr_exact", "pr_f1", "pr_oracle", "na_prob_hist_hasAns", "na_prob_hist_noAns"]
+    curves = ["pr_exact", "pr_f1", "pr_oracle", "na_prob_hist_hasAns", "na_prob_hist_noAns"]
+    assert list(drawn) == ["scores_by_threshold", *curves]
     for name, figure in drawn.items():
         figure.savefig(tmp_path / "plot.png", dpi=120)
         assert (tmp_path / "plot.png").read_bytes() == (tmp_path / "plots" / f"{name}.png").read_bytes()
 
 
-@pytest.mark.parametrize("tau", [-1.0, 0.05, 0.22, 0.6, 0.64, 0.97, float("inf")])
+@pytest.mark.parametrize("tau", [-1.0, 0.05, 0.22, 0.6, 0.64, 0.97, 1e300])
 def test_figures_at_a_threshold_are_a_naive_count(tau: float) -> None:
     exact, f1, values = [1, 0, 0, 0, 1], [1, 2 / 3, 0, 0, 1], [0.05, 0.22, 0.64, 0.58, 0.97]
     right = [0, 0, 0, 1, 1]  # of the empty answer
@@ -120,7 +121,7 @@ def test_a_best_figure_that_no_threshold_reaches_is_said() -> None:
 
 def test_questions_of_one_kind_and_questions_without_a_prediction(tmp_path: Path) -> None:
     sweep = sweep_of("prediction,references,no_answer\nRome,,0.5\nRome,,0.75\n")
-    assert list(squad_figures(sweep.rows)) == ["na_prob_hist_noAns"]
+    assert list(squad_figures(sweep.rows)) == ["scores_by_threshold", "na_prob_hist_noAns"]
     assert thresholds.figures_table(thresholds.figures_at(sweep, 0.5))[1] == ["HasAns", "0", "–", "–"]
     contents: dict[str, Any] = {
         "Predictions": [{"id": "1", "prediction_text": "a", "no_answer_probability": 0.25}],
@@ -134,7 +135,8 @@ def test_questions_of_one_kind_and_questions_without_a_prediction(tmp_path: Path
     sweep = thresholds.score(thresholds.read(None, uploads), scoring.Settings(missing="score_zero"))
     assert sweep.high == pytest.approx(0.251, abs=0.002)
     assert thresholds.figures_at(sweep, sweep.low)["f1"] <= 50
-    assert list(squad_figures(sweep.rows)) == ["pr_exact", "pr_f1", "pr_oracle", "na_prob_hist_hasAns"]
+    curves = ["pr_exact", "pr_f1", "pr_oracle", "na_prob_hist_hasAns"]
+    assert list(squad_figures(sweep.rows)) == ["scores_by_threshold", *curves]
 
 
 @pytest.mark.parametrize(
@@ -155,6 +157,21 @@ def test_bad_input_is_one_sentence(pasted: str | None, expected: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_a_threshold_is_a_number() -> None:
-    with pytest.raises(InputError, match="must be a number"):
-        thresholds.figures_at(sweep_of(), float("nan"))
+@pytest.mark.parametrize("tau", [float("nan"), float("inf"), -float("inf"), None, "0.5", True])
+def test_a_threshold_is_a_finite_number(tau: object) -> None:
+    for function in (thresholds.figures_at, thresholds.calls_at):
+        with pytest.raises(InputError, match="The threshold must be a finite number; got "):
+            function(sweep_of(), tau)
+
+
+def test_uploaded_texts_are_not_kept_and_pasted_ones_are(tmp_path: Path) -> None:
+    uploads = {
+        "Predictions": inputs.Upload("p.jsonl", [{"id": "1", "prediction_text": "a", "no_answer_probability": 0.5}]),
+        "References": inputs.Upload("r.jsonl", [{"id": "1", "answers": ["a"]}]),
+    }
+    sweep = thresholds.score(thresholds.read(None, uploads), scoring.Settings())
+    assert not sweep.run.given.predictions
+    assert not sweep.run.given.references
+    assert not sweep.rows.extra
+    assert thresholds.calls_at(sweep, 0.5)[1].startswith("qa-scoring score m2qa_squad_v2 p.jsonl r.jsonl ")
+    assert len(thresholds.write_table(sweep_of(), tmp_path).read_text(encoding="utf-8").splitlines()) == 5
