@@ -42,6 +42,18 @@ def command(metric: str, to: str | None, out: Path | None, private: bool, force:
         if len(shown) < len(files):
             click.echo(f"  and {len(files) - len(shown)} files of the package")
         if to is not None:
-            click.echo(f"Pushed to {push(folder, files, to, private=private)}")
+            pushed = push(folder, files, to, private=private)
+            click.echo(f"Pushed to {pushed.address}")
+            counts = {"new": pushed.new, "changed": pushed.changed, "left as they were": pushed.others}
+            for what, names in counts.items():
+                if names:
+                    click.echo(f"  {what}: {_shortened(names)}")
+            if pushed.unchanged:
+                click.echo(f"  unchanged: {len(pushed.unchanged)} files")
             if metric != DEMO:
                 click.echo(f'Load it with evaluate.load("{to}")')
+
+
+def _shortened(names: tuple[str, ...], most: int = 8) -> str:
+    """Return the first names, and how many there are beside them."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

