@@ -44,16 +44,15 @@ def command(metric: str, to: str | None, out: Path | None, private: bool, force:
         if to is not None:
             pushed = push(folder, files, to, private=private)
             click.echo(f"Pushed to {pushed.address}")
-            counts = {"new": pushed.new, "changed": pushed.changed, "left as they were": pushed.others}
-            for what, names in counts.items():
-                if names:
+            if len(pushed.new) < len(files) or pushed.others:  # the Space was there already
+                for what, names in zip(("new", "changed", "unchanged", "left as they were"), pushed[1:], strict=True):
                     click.echo(f"  {what}: {_shortened(names)}")
-            if pushed.unchanged:
-                click.echo(f"  unchanged: {len(pushed.unchanged)} files")
             if metric != DEMO:
                 click.echo(f'Load it with evaluate.load("{to}")')
 
 
 def _shortened(names: tuple[str, ...], most: int = 8) -> str:
     """Return the first names, and how many there are beside them."""
+    if not names:
+        return "none"
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

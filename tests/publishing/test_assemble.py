@@ -146,7 +146,7 @@ def test_pins_follow_extras_and_markers(
 
 
 def test_pins_leave_out_what_the_builder_of_spaces_cannot_install(installed: None) -> None:
-    """``gradio[mcp,oauth]`` below wants an older A; B and C suit it, D is not there, and C's other range is of another extra."""
+    """``gradio[mcp,oauth]`` wants an older A; B and C suit it, D is not there, C's other range is of another extra."""
     assert unsuitable_for_the_builder() == ("pinned-a",)
     assert pinned_versions(["pinned_B"], leave_out=["Pinned.A"]) == {"pinned_B": "2.0"}
     assert pinned_versions(["pinned-a[more]"], leave_out=["pinned-a"]) == {}
@@ -205,6 +205,12 @@ def test_only_a_new_or_empty_folder_is_written(wheel: Path, tmp_path: Path) -> N
     assert not (folder / "requirements.txt").is_symlink()
     with pytest.raises(InputError, match="is a file"):
         assemble("sas_metric", elsewhere, wheel=wheel)
+    (folder / "app.py").unlink()
+    (folder / "app.py").mkdir()
+    (folder / "README.md").write_text("kept", encoding="utf-8")
+    with pytest.raises(InputError, match=r"app\.py is a folder"):
+        assemble("sas_metric", folder, wheel=wheel, force=True)
+    assert (folder / "README.md").read_text(encoding="utf-8") == "kept"
     shutil.rmtree(folder)
     folder.mkdir()
     (folder / "qa_scoring").symlink_to(tmp_path)
@@ -247,7 +253,22 @@ def test_names_of_the_hub(to: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "to", ["", "sas", "/sas", "org/", "a/b/c", "org/../x", "org/-sas", "org/s--t", "org/s.git", "org/sá", "org/s t"]
+    "to",
+    [
+        "",
+        "sas",
+        "/sas",
+        "org/",
+        "a/b/c",
+        "../x",
+        "org/..",
+        "org/../x",
+        "org/-sas",
+        "org/s--t",
+        "org/s.git",
+        "org/sá",
+        "org/s t",
+    ],
 )
 def test_names_that_are_none_of_the_hub(to: str) -> None:
     with pytest.raises(InputError, match="must be organisation/name of the Hub"):
