@@ -24,6 +24,7 @@ import datasets, json
 model_or_id = tokenizer = "./model"
 dataset = datasets.Dataset.from_list(json.load(open("rows.json", encoding="utf-8")))
 """
+SETUP = "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt"
 LINKS = ("link_open", "image")
 DOCUMENTS = sorted(
     path.relative_to(REPOSITORY).as_posix()
@@ -33,6 +34,19 @@ DOCUMENTS = sorted(
     if path.suffix == ".md"
 )
 """Every Markdown file of the repository, but those in hidden folders."""
+CARDS = {name: f"{name}/README.md" for name in qa_scoring.METRICS}
+GUIDES = (
+    "docs/adding_a_language.md", "docs/choosing_a_model.md", "docs/evaluating_a_model.md", "docs/reading_scores.md",
+    "docs/training_a_judge.md",
+)  # fmt: skip
+RUN = ("README.md", *CARDS.values(), *GUIDES)
+"""The documents whose blocks run: the README's in ``test_readme.py``, those of the others in ``test_cards.py``."""
+NOT_RUN = {
+    f"{SETUP} . && .venv/bin/qa-scoring demo": ".ci/run takes this line from the README and runs it",
+    f"{SETUP} -r requirements-dev.txt -e . && .venv/bin/pytest": ".ci/run takes this line too: it runs these tests",
+}
+"""Block → why no test runs it."""
+NO_CODE = {"bibtex"}
 
 
 def read_document(name: str) -> str:

@@ -16,6 +16,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from huggingface_hub import SpaceCard
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -88,6 +89,22 @@ def test_the_demo(wheel: Path, tmp_path: Path) -> None:
         assert (
             (tmp_path / "space" / "app.py").read_text(encoding="utf-8") == root.read_text(encoding="utf-8") == DEMO_APP
         )
+
+
+@pytest.mark.parametrize("name", [DEMO, *METRICS])
+def test_the_card_of_a_space(name: str, wheel: Path, tmp_path: Path) -> None:
+    assemble(name, tmp_path, to="org/my-space", wheel=wheel)
+    card = SpaceCard.load(tmp_path / "README.md")
+    pins = dict(line.split("==") for line in requirement_lines(tmp_path)[3:])
+    assert card.data.sdk_version == pins["gradio"]
+    assert card.data.python_version == f"{sys.version_info.major}.{sys.version_info.minor}"
+    assert (card.data.sdk, card.data.tags) == ("gradio", ["evaluate", "metric"])
+    assert (tmp_path / str(card.data.app_file)).is_file()
+    if name != DEMO:  # it says what evaluate.load says where the package is missing
+        line = re.search(r"From this Space: `pip install (.*?)`, then `metric = (.*?)`", card.text)
+        assert line is not None
+        assert line[2] == 'evaluate.load("org/my-space")'
+        assert f"# From: {line[1]}\n" in (tmp_path / "my-space.py").read_text(encoding="utf-8")
 
 
 def test_pins_are_exact_complete_and_installed(wheel: Path, tmp_path: Path) -> None:
