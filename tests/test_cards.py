@@ -30,7 +30,7 @@ from tests.documents import (
     read_document,
     run_bash,
     tokens,
-)  # fmt: skip
+)
 
 SPACES = ("README.md", *(f"{name}/README.md" for name in qa_scoring.METRICS))
 HEADINGS = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import os
 import re
 import shutil
@@ -124,6 +126,42 @@ def test_pins_are_exact_complete_and_installed(wheel: Path, tmp_path: Path) -> N
             needed = Requirement(text)
             if needed.marker is None or needed.marker.evaluate({"extra": ""}):
                 assert canonicalize_name(needed.name) in names, f"{name} needs {text}"
+
+
+def imported(code: str) -> set[str]:
+    """Return the packages that Python code asks for, wherever in it, those behind ``require`` too."""
+    names = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {node.module} if node.module and not node.level else set()
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute) and node.args:
+            called = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+            if called in ("require", "import_module") and isinstance(node.args[0], ast.Constant):
+                names.add(str(node.args[0].value))
+    return {name.partition(".")[0] for name in names}
+
+
+@pytest.mark.parametrize("name", [DEMO, *METRICS])
+def test_requirements_name_everything_that_is_imported(name: str, wheel: Path, tmp_path: Path) -> None:
+    files = assemble(name, tmp_path, to=f"org/{name}", private=True, wheel=wheel)
+    wanted = set().union(*(imported((tmp_path / file).read_text("utf-8")) for file in files if file.endswith(".py")))
+    wanted -= {Path(file).parts[0].removesuffix(".py") for file in files} | sys.stdlib_module_names
+    assert {"torch", "gradio", "fugashi", "unidic_lite", "sklearn", "onnx", "evaluate"} <= wanted
+    lines = (tmp_path / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    pinned = {canonicalize_name(line.partition("==")[0]) for line in lines if "==" in line}
+    owners = metadata.packages_distributions()
+    assert {
+        module: owners.get(module)
+        for module in wanted
+        if not set(map(canonicalize_name, owners.get(module, ()))) & pinned
+    } == {}
+
+
+def test_imports_are_found() -> None:
+    code = "def f():\n    import a.b, c\n    from d.e import g\n    from . import h\n    x.require('i.j', extra='k')\n"
+    assert imported(code) == {"a", "c", "d", "i"}
 
 
 @pytest.fixture
@@ -314,25 +352,41 @@ def test_links_of_a_space_lead_somewhere(name: str, private: bool, wheel: Path, 
     assert ("qa_scoring/data/README.md" in links(text)) == (private and name in (DEMO, "ava_metric"))
 
 
+SCORE = """
+import evaluate, json, sys
+
+for name in sys.argv[1:]:
+    metric = evaluate.load(f"./{name}")
+    answers = {"predictions": ["six miles"], "references": ["six miles"]}
+    questions = {"questions": ["How far is it?"]} if name == "ava_metric" else {}
+    print(json.dumps(metric.compute(**answers, **questions, **({"language": "en"} if "m2qa" in name else {}))))
+"""
+
+
 @pytest.mark.skipif(not os.environ.get("QA_SCORING_SLOW"), reason="installs an environment (set QA_SCORING_SLOW=1)")
 def test_starts_in_a_fresh_environment(wheel: Path, tmp_path: Path) -> None:
-    """Every page starts, from another folder, in an environment made of requirements.txt alone."""
+    """Every page starts, and every metric scores, in an environment made of requirements.txt alone."""
     for name in (DEMO, *METRICS):
         assemble(name, tmp_path / name, wheel=wheel)
         assert requirement_lines(tmp_path / name) == requirement_lines(tmp_path / DEMO)  # so one environment serves
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
-    requirements = tmp_path / DEMO / "requirements.txt"
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "-r", requirements], check=True, cwd=tmp_path / "venv")
+    pip = [python, "-m", "pip", "install", "--quiet", "-r", tmp_path / DEMO / "requirements.txt"]
+    subprocess.run(pip, check=True, cwd=tmp_path / DEMO)
+    # What the builder of Spaces asks pip for, in one go.
+    gradio = f"gradio[mcp,oauth]=={metadata.version('gradio')}"
+    builder = [*pip, "--dry-run", gradio, "uvicorn>=0.14.0", "websockets>=10.4", "spaces"]
+    subprocess.run(builder, check=True, cwd=tmp_path / DEMO)
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    environment |= {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "home")}
     for name in (DEMO, *METRICS):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-        environment |= {"GRADIO_SERVER_PORT": str(port), "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "home")}
-        with subprocess.Popen([python, "app.py"], cwd=tmp_path / name, env=environment) as page:
+        command, place = [python, "app.py"], tmp_path / name
+        with subprocess.Popen(command, cwd=place, env=environment | {"GRADIO_SERVER_PORT": str(port)}) as page:
             try:
-                for _ in range(120):
+                for _ in range(240):
                     time.sleep(0.5)
                     assert page.poll() is None, f"the page of {name} ended with {page.returncode}"
                     try:
@@ -345,3 +399,8 @@ def test_starts_in_a_fresh_environment(wheel: Path, tmp_path: Path) -> None:
                     pytest.fail(f"the page of {name} does not answer")
             finally:
                 page.terminate()
+    score = [python, "-c", SCORE, *METRICS]
+    done = subprocess.run(score, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    m2qa, sas, ava = (json.loads(line) for line in done.stdout.splitlines())
+    assert (m2qa["exact"], ava["ava_accuracy"]) == (100.0, 1.0)
+    assert sas["sas"] > 0.9
