@@ -44,6 +44,12 @@ from qa_scoring.app.page import launch
 if __name__ == "__main__":
     launch()
 '''
+DEMO_HEADING = """
+# qa-scoring
+
+*A copy of this Space runs anywhere: `pip install -r requirements.txt`, then `python app.py`. Below is the README of the
+package; its commands are for a copy of the package's sources.*
+"""
 _INSTALLER_FILES = {"RECORD", "INSTALLER", "REQUESTED", "direct_url.json"}
 _LINK = re.compile(r"^```.*?^```$|`[^`\n]+`|(!?)\[([^][]*)\]\(([^)\s]+)\)", re.MULTILINE | re.DOTALL)  # or code
 
@@ -311,7 +317,8 @@ def assemble(
         unpinned = unsuitable_for_the_builder()
         pins = pinned_versions(distribution.requires or (), EXTRAS, leave_out=unpinned)
         if name == DEMO:
-            texts = {"app.py": DEMO_APP, "README.md": str(distribution.metadata["Description"])}
+            readme = str(distribution.metadata["Description"])
+            texts = {"app.py": DEMO_APP, "README.md": readme.replace("\n# qa-scoring\n", DEMO_HEADING, 1)}
         else:
             places = {file: f"{name}/{file}" for file in ("app.py", "README.md")}
             texts = {file: contents[place].decode() for file, place in places.items() if place in contents}

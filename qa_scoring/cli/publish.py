@@ -25,11 +25,12 @@ def command(metric: str, to: str | None, out: Path | None, private: bool, force:
     login', or HF_TOKEN. --out without --to pushes nothing.
     """
     from qa_scoring.errors import InputError
-    from qa_scoring.publishing import DEMO, assemble, check_login, push
+    from qa_scoring.publishing import DEMO, assemble, check_destination, check_login, push
 
     if to is None and out is None:
         raise InputError("Say where: --to ORG/NAME pushes to the Hub, --out DIR only assembles.")
     if to is not None:
+        check_destination(metric, to)
         check_login()
     with tempfile.TemporaryDirectory() as temporary:
         folder = out or Path(temporary) / "space"

@@ -85,7 +85,8 @@ def test_a_metric(name: str, wheel: Path, tmp_path: Path) -> None:
 def test_the_demo(wheel: Path, tmp_path: Path) -> None:
     made = assemble(DEMO, tmp_path / "space", wheel=wheel)
     assert set(made) == {"README.md", "app.py", "requirements.txt", wheel.name}
-    assert "# qa-scoring\n" in (tmp_path / "space" / "README.md").read_text(encoding="utf-8")
+    readme = (tmp_path / "space" / "README.md").read_text(encoding="utf-8")
+    assert "\n# qa-scoring\n\n*A copy of this Space runs anywhere: " in readme
     root = REPOSITORY / "app.py"
     if root.exists():
         assert (

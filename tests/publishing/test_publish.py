@@ -120,7 +120,7 @@ def test_a_private_space_holds_the_package_itself(hub: Hub, tmp_path: Path, whee
 )
 def test_one_clear_error(case: str, message: str, hub: Hub, tmp_path: Path, wheel: Path) -> None:
     to = {"nowhere": [], "wrong name": ["--to", "sas_metric"]}.get(case, ["--to", "org/sas_metric"])
-    token = {"no login": None, "wrong login": "hf_other"}.get(case, "hf_stand_in")
+    token = {"no login": None, "wrong name": None, "wrong login": "hf_other"}.get(case, "hf_stand_in")
     hub.refusal = int(case) if case.isdigit() else None
     endpoint = "http://127.0.0.1:9" if case == "no hub" else hub.endpoint
     arguments = [*PUBLISH, "sas_metric", *to, "--wheel", str(wheel)]
