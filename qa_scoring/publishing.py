@@ -14,6 +14,7 @@ import hashlib
 import importlib.util
 import io
 import platform
+import posixpath
 import re
 import shutil
 import subprocess
@@ -22,15 +23,20 @@ import tempfile
 import zipfile
 from collections.abc import Iterable
 from importlib import metadata
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, NamedTuple
 
 from qa_scoring import METRICS
 from qa_scoring.errors import InputError, MissingPackageError, parameter_error
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
 
 DEMO = "demo"
 DISTRIBUTION = "qa-scoring"
 EXTRAS = ("all", "app")  # the page of every Space scores with all metrics
 METRIC_EXTRAS = {"m2qa_squad_v2": "", "sas_metric": "[sas]", "ava_metric": "[ava]"}  # what the metric alone needs
+BUILDER_EXTRAS = ("mcp", "oauth")  # of gradio: the Hub installs them together with a Space's requirements
 DEMO_APP = '''"""The demo: ``python app.py`` serves it locally, and a Hub Space runs this file."""
 
 from qa_scoring.app.page import launch
@@ -38,7 +44,14 @@ from qa_scoring.app.page import launch
 if __name__ == "__main__":
     launch()
 '''
+DEMO_HEADING = """
+# qa-scoring
+
+*A copy of this Space runs anywhere: `pip install -r requirements.txt`, then `python app.py`. Below is the README of the
+package; its commands are for a copy of the package's sources.*
+"""
 _INSTALLER_FILES = {"RECORD", "INSTALLER", "REQUESTED", "direct_url.json"}
+_LINK = re.compile(r"^```.*?^```$|`[^`\n]+`|(!?)\[([^][]*)\]\(([^)\s]+)\)", re.MULTILINE | re.DOTALL)  # or code
 
 
 def check_destination(name: str, to: str) -> None:
@@ -122,12 +135,15 @@ def _packed_again(distribution: metadata.Distribution, folder: Path) -> Path:
     return wheel
 
 
-def pinned_versions(requirements: Iterable[str], extras: Iterable[str] = ()) -> dict[str, str]:
+def pinned_versions(
+    requirements: Iterable[str], extras: Iterable[str] = (), *, leave_out: Iterable[str] = ()
+) -> dict[str, str]:
     """Return the installed version of everything that requirements need, directly or not.
 
     Args:
         requirements: Requirements of a distribution, as its metadata has them.
         extras: Extras of that distribution.
+        leave_out: Distributions that are not pinned, nor what only they need.
 
     Returns:
         Distribution → version, sorted by name. A build tag (``2.13.0+cpu``), which package indexes do not know, is
@@ -146,12 +162,15 @@ def pinned_versions(requirements: Iterable[str], extras: Iterable[str] = ()) -> 
     from packaging.version import Version
 
     versions: dict[str, str] = {}
+    unpinned = {canonicalize_name(name) for name in leave_out}
     waiting = [(text, extra) for extra in ("", *extras) for text in requirements]
     seen: set[tuple[str, str]] = set()
     while waiting:
         text, extra = waiting.pop()
         requirement = Requirement(text)
         if requirement.marker is not None and not requirement.marker.evaluate({"extra": extra}):
+            continue
+        if canonicalize_name(requirement.name) in unpinned:
             continue
         try:
             installed = metadata.distribution(requirement.name)
@@ -170,6 +189,70 @@ def pinned_versions(requirements: Iterable[str], extras: Iterable[str] = ()) -> 
                 seen.add(key)
                 waiting += [(further, wanted) for further in installed.requires or ()]
     return dict(sorted(versions.items(), key=lambda item: item[0].lower()))
+
+
+def unsuitable_for_the_builder() -> tuple[str, ...]:
+    """Return what is installed here in a version that the builder of Spaces cannot install.
+
+    The Hub installs ``gradio[mcp,oauth]`` in one go with a Space's requirements; where both name versions of a package
+    that exclude each other, nothing is installed, and the Space never starts.
+
+    Returns:
+        The packages, sorted; none where gradio is not installed.
+
+    Example:
+        >>> "numpy" in unsuitable_for_the_builder()
+        False
+    """
+    from packaging.requirements import Requirement
+
+    try:
+        requirements = [Requirement(text) for text in metadata.requires("gradio") or ()]
+    except metadata.PackageNotFoundError:
+        return ()
+    unsuitable = set()
+    for requirement in requirements:
+        marker = requirement.marker
+        if marker is not None and any(marker.evaluate({"extra": extra}) for extra in BUILDER_EXTRAS):
+            try:
+                version = metadata.version(requirement.name)
+            except metadata.PackageNotFoundError:
+                continue
+            if not requirement.specifier.contains(version, prereleases=True):
+                unsuitable.add(requirement.name)
+    return tuple(sorted(unsuitable))
+
+
+def links_within(text: str, files: Iterable[str], *, place: str, new_place: str) -> str:
+    """Return a document with the links it can have in a folder that holds fewer files than the repository.
+
+    Args:
+        text: A Markdown document of the repository.
+        files: What the folder holds.
+        place: The document's folder in the repository; ``""`` is the repository itself.
+        new_place: The one it gets in the folder.
+
+    Returns:
+        The document: a link to a file that is there leads to it; of any other one remain the words and the file's
+        path in the repository, and of a picture its description.
+
+    Example:
+        >>> links_within("See [the guide](../docs/guide.md).", [], place="sas_metric", new_place="")
+        'See the guide (`docs/guide.md`).'
+    """
+    there = {parent for file in files for parent in (file, *(str(up) for up in PurePosixPath(file).parents))}
+
+    def changed(match: re.Match[str]) -> str:
+        picture, words, target = match.groups()
+        if target is None or re.match(r"[a-z]+:|[#/]", target):
+            return match[0]
+        name, sharp, anchor = target.partition("#")
+        path = posixpath.normpath(posixpath.join(place, name))
+        if path in there:
+            return f"{picture}[{words}]({posixpath.relpath(path, new_place or '.')}{sharp}{anchor})"
+        return f"*{words}*" if picture else f"{words} (`{path}`)"
+
+    return _LINK.sub(changed, text)
 
 
 def assemble(
@@ -195,7 +278,7 @@ def assemble(
     Returns:
         The files written, relative to the folder: module (of a metric), ``README.md``, ``app.py``,
         ``requirements.txt`` with exact versions, and the wheel, which holds the embedded weights; for a private Space
-        the files of the wheel.
+        the files of the wheel. Documents link only to what is there.
 
     Raises:
         InputError: An argument is wrong, the folder is not empty, or no wheel can be built.
@@ -231,27 +314,41 @@ def assemble(
         if about not in contents or not re.fullmatch(r"qa_scoring-[^-]+-py3-none-any\.whl", wheel.name):
             raise InputError(f"{wheel} is no wheel of {DISTRIBUTION}.")
         distribution = metadata.PathDistribution(zipfile.Path(wheel, about.removesuffix("METADATA")))
-        pins = pinned_versions(distribution.requires or (), EXTRAS)
+        unpinned = unsuitable_for_the_builder()
+        pins = pinned_versions(distribution.requires or (), EXTRAS, leave_out=unpinned)
         if name == DEMO:
-            texts = {"app.py": DEMO_APP, "README.md": str(distribution.metadata["Description"])}
+            readme = str(distribution.metadata["Description"])
+            texts = {"app.py": DEMO_APP, "README.md": readme.replace("\n# qa-scoring\n", DEMO_HEADING, 1)}
         else:
             places = {file: f"{name}/{file}" for file in ("app.py", "README.md")}
             texts = {file: contents[place].decode() for file, place in places.items() if place in contents}
+            requirement = f'"qa_scoring{METRIC_EXTRAS[name]} @ {address}"'
             module = contents[f"{name}/{name}.py"].decode()
             if address:  # evaluate quotes what follows "From:" where the import fails
-                missing = f'"qa_scoring{METRIC_EXTRAS[name]} @ {address}"'
-                module = re.sub(r"^(import qa_scoring\S*)$", rf"\1  # From: {missing}", module, flags=re.MULTILINE)
+                module = re.sub(r"^(import qa_scoring\S*)$", rf"\1  # From: {requirement}", module, flags=re.MULTILINE)
+                texts["README.md"] = _told_how_to_load(texts["README.md"], str(to), requirement)
             texts[f"{to.partition('/')[2] if to else name}.py"] = module
         if "README.md" in texts:
             texts["README.md"] = _pinned_card(texts["README.md"], pins.get("gradio"))
-        texts["requirements.txt"] = _requirements(distribution.version, pins, address, unpacked=private)
+        texts["requirements.txt"] = _requirements(distribution.version, pins, unpinned, address, unpacked=private)
         for file, text in texts.items():
             (staging / file).write_text(text, encoding="utf-8", newline="\n")
+        files = [path.relative_to(staging).as_posix() for path in staging.rglob("*") if path.is_file()]
+        for file in files:
+            if file.endswith(".md"):
+                new_place = posixpath.dirname(file)
+                place = name if file == "README.md" and name != DEMO else new_place
+                text = (staging / file).read_text(encoding="utf-8")
+                text = links_within(text, files, place=place, new_place=new_place)
+                (staging / file).write_text(text, encoding="utf-8", newline="\n")
         return _move(staging, folder)
 
 
-def _requirements(version: str, pins: dict[str, str], address: str | None, *, unpacked: bool) -> str:
+def _requirements(
+    version: str, pins: dict[str, str], unpinned: Iterable[str], address: str | None, *, unpacked: bool
+) -> str:
     lines = [f"# Written by qa-scoring publish: the versions installed there (Python {platform.python_version()})."]
+    lines += [f"# {name} is not pinned: the builder of Spaces needs another version." for name in unpinned]
     if not unpacked:
         lines += ["--find-links ."]
         lines += [f"--find-links {address}"] if address else []
@@ -273,11 +370,22 @@ def _pinned_card(card: str, gradio: str | None) -> str:
     return "\n".join(["---", *lines, *(f'{key}: "{value}"' for key, value in facts.items())]) + end + text
 
 
+def _told_how_to_load(card: str, to: str, requirement: str) -> str:
+    """Return a metric's card that says how to install the package from its Space, and to load the metric from there."""
+    lines = f'From this Space: `pip install {requirement}`, then `metric = evaluate.load("{to}")`. Or from the package:'
+    return card.replace("\n## How to Use\n", f"\n## How to Use\n\n{lines}\n", 1)
+
+
 def _move(staging: Path, folder: Path) -> tuple[str, ...]:
     files = sorted(path.relative_to(staging).as_posix() for path in staging.rglob("*") if path.is_file())
     for parent in {(folder / file).parent for file in files}:
         if not parent.resolve().is_relative_to(folder.resolve()):
             raise InputError(f"{parent} leads out of {folder}; name a new folder.")
+    for file in files:
+        if (folder / file).is_dir() and not (folder / file).is_symlink():
+            raise InputError(
+                f"{folder / file} is a folder, and a file of that name must be written; name a new folder."
+            )
     try:
         for file in files:
             path = folder / file
@@ -301,7 +409,18 @@ def check_login() -> None:
         raise InputError(f"There is no login for {constants.ENDPOINT}: run 'hf auth login', or set HF_TOKEN.")
 
 
-def push(folder: Path, files: Iterable[str], to: str, *, private: bool = False) -> str:
+class Pushed(NamedTuple):
+    """What a push did to the files of a Space."""
+
+    address: str
+    new: tuple[str, ...]
+    changed: tuple[str, ...]
+    unchanged: tuple[str, ...]
+    others: tuple[str, ...]
+    """Files of the Space that were not assembled; they stay as they are."""
+
+
+def push(folder: Path, files: Iterable[str], to: str, *, private: bool = False) -> Pushed:
     """Push an assembled Space to the Hub, with the login of ``huggingface_hub``.
 
     Args:
@@ -311,7 +430,7 @@ def push(folder: Path, files: Iterable[str], to: str, *, private: bool = False) 
         private: Whether it was assembled for a private Space.
 
     Returns:
-        The address of the Space.
+        The address of the Space, and which of its files are new, changed and unchanged.
 
     Raises:
         InputError: There is no login, the Hub cannot be reached or refuses, or the Space is there already and private
@@ -327,17 +446,64 @@ def push(folder: Path, files: Iterable[str], to: str, *, private: bool = False) 
         if bool(hub.repo_info(to, repo_type="space").private) != private:
             there, wanted = ("public", "without") if private else ("private", "with")
             raise InputError(f"The Space {address} is {there}: publish {wanted} --private, or change its settings.")
-        hub.upload_folder(
-            repo_id=to,
-            repo_type="space",
-            folder_path=folder,
-            allow_patterns=list(files),
-            commit_message=f"Publish {to.partition('/')[2]}",
-        )
+        pushed = _compared(hub, folder, tuple(files), to, address)
+        if pushed.new or pushed.changed:
+            hub.upload_folder(
+                repo_id=to,
+                repo_type="space",
+                folder_path=folder,
+                allow_patterns=[*pushed.new, *pushed.changed],
+                commit_message=f"Publish {to.partition('/')[2]}",
+            )
     except InputError:
         raise
     # ValueError: a card the Hub does not take
     except (OSError, errors.HTTPError, ValueError) as error:  # type: ignore[attr-defined]
-        reason = " ".join(str(error).split())[:300].rstrip(".")
-        raise InputError(f"The Space {address} cannot be pushed: {reason}.") from error
-    return address
+        raise InputError(f"The Space {address} cannot be pushed: {_reason(error, to)}.") from error
+    return pushed
+
+
+def _compared(hub: HfApi, folder: Path, files: tuple[str, ...], to: str, address: str) -> Pushed:
+    """Compare assembled files with those of the Space, by digest."""
+    from huggingface_hub import RepoFile
+
+    digests = {
+        entry.path: entry.lfs.sha256 if entry.lfs else entry.blob_id
+        for entry in hub.list_repo_tree(to, recursive=True, repo_type="space")
+        if isinstance(entry, RepoFile) and entry.path != ".gitattributes"  # the Hub's own
+    }
+
+    def is_there(file: str) -> bool:
+        content = (folder / file).read_bytes()
+        blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)  # as git counts
+        return digests[file] in (blob.hexdigest(), hashlib.sha256(content).hexdigest())
+
+    unchanged = {file for file in files if file in digests and is_there(file)}
+    return Pushed(
+        address,
+        new=tuple(file for file in files if file not in digests),
+        changed=tuple(file for file in files if file in digests and file not in unchanged),
+        unchanged=tuple(file for file in files if file in unchanged),
+        others=tuple(sorted(digests.keys() - set(files))),
+    )
+
+
+def _reason(error: Exception, to: str) -> str:
+    """Say in one sentence, without its end, why the Hub did not take a Space."""
+    from huggingface_hub import errors
+
+    response = getattr(error, "response", None)
+    organisation = to.partition("/")[0]
+    known = {
+        401: "the Hub does not accept this login; run 'hf auth login', or set HF_TOKEN to a token that may write",
+        403: f"this login may not write to {organisation}; use a token of a member of {organisation} that may write",
+        404: f"the Hub finds no {to}, or hides it from this login; check the name, and that {organisation} exists",
+    }
+    if response is not None and response.status_code in known:
+        return known[response.status_code]
+    said = getattr(error, "server_message", None) or str(error)
+    said = " ".join(said.split())[:300].rstrip(".")
+    if response is not None:
+        return f"the Hub answers {response.status_code}, {said}"
+    unreachable = isinstance(error, (ConnectionError, errors.HTTPError))  # type: ignore[attr-defined]
+    return f"the Hub cannot be reached, {said}" if unreachable else said

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import unquote
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 import qa_scoring
 from tests.conftest import REPOSITORY
@@ -19,6 +24,29 @@ import datasets, json
 model_or_id = tokenizer = "./model"
 dataset = datasets.Dataset.from_list(json.load(open("rows.json", encoding="utf-8")))
 """
+SETUP = "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt"
+LINKS = ("link_open", "image")
+DOCUMENTS = sorted(
+    path.relative_to(REPOSITORY).as_posix()
+    for top in REPOSITORY.iterdir()
+    if not top.name.startswith(".")
+    for path in (top.rglob("*.md") if top.is_dir() else [top])
+    if path.suffix == ".md"
+)
+"""Every Markdown file of the repository, but those in hidden folders."""
+CARDS = {name: f"{name}/README.md" for name in qa_scoring.METRICS}
+GUIDES = (
+    "docs/adding_a_language.md", "docs/choosing_a_model.md", "docs/evaluating_a_model.md", "docs/reading_scores.md",
+    "docs/training_a_judge.md",
+)  # fmt: skip
+RUN = ("README.md", *CARDS.values(), *GUIDES)
+"""The documents whose blocks run: the README's in ``test_readme.py``, those of the others in ``test_cards.py``."""
+NOT_RUN = {
+    f"{SETUP} . && .venv/bin/qa-scoring demo": ".ci/run takes this line from the README and runs it",
+    f"{SETUP} -r requirements-dev.txt -e . && .venv/bin/pytest": ".ci/run takes this line too: it runs these tests",
+}
+"""Block → why no test runs it."""
+NO_CODE = {"bibtex"}
 
 
 def read_document(name: str) -> str:
@@ -62,8 +90,49 @@ def run_bash(code: str, folder: Path) -> str:
     return done.stdout
 
 
-def dead_links(name: str) -> list[str]:
-    """Return the links of a document to files of the repository that are not there."""
-    folder = (REPOSITORY / name).parent
-    links = re.findall(r"\]\((?!https?:)([^)#]+)", read_document(name))
-    return [link for link in links if not (folder / link).exists()]
+def body(text: str) -> str:
+    """Return a document without its front matter."""
+    return text.split("---\n", 2)[2] if text.startswith("---\n") else text
+
+
+def tokens(text: str) -> list[Token]:
+    """Return what a Markdown parser finds in a document, blocks and what is inside them."""
+    found = []
+    for token in MarkdownIt("commonmark").enable("table").parse(body(text)):
+        found += [token, *(token.children or ())]
+    return found
+
+
+def links(text: str) -> list[str]:
+    """Return where links and pictures of a document lead."""
+    return [str(token.attrs.get("href", token.attrs.get("src"))) for token in tokens(text) if token.type in LINKS]
+
+
+def anchors(text: str) -> set[str]:
+    """Return what ``#`` links of a document may lead to, by GitHub's rule: repeated headings are counted."""
+    found: dict[str, int] = {}
+    every = tokens(text)
+    for heading, inline in itertools.pairwise(every):
+        if heading.type == "heading_open":
+            words = "".join(part.content for part in inline.children or () if part.type in ("text", "code_inline"))
+            name = first = re.sub(r"[^\w\- ]", "", words.lower()).replace(" ", "-")
+            while name in found:
+                found[first] += 1
+                name = f"{first}-{found[first]}"
+            found[name] = 0
+    return set(found)
+
+
+def dead_links(document: Path, root: Path) -> list[str]:
+    """Return the links of a document that lead to no file, folder or heading below a folder."""
+    dead = []
+    text = document.read_text(encoding="utf-8")
+    for link in links(text):
+        if re.match(r"(https?|mailto):", link):
+            continue
+        name, _, anchor = link.partition("#")
+        path = (document.parent / unquote(name)).resolve() if name else document.resolve()
+        there = path.exists() and path.is_relative_to(root.resolve())
+        if not there or (anchor and unquote(anchor) not in anchors(path.read_text(encoding="utf-8"))):
+            dead.append(link)
+    return dead

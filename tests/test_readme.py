@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import REPOSITORY
-from tests.documents import PRELUDE, code_blocks, fill_folder, read_document, run_bash
+from tests.documents import NOT_RUN, PRELUDE, code_blocks, fill_folder, read_document, run_bash
 
 TEXT = read_document("README.md")
 BLOCKS = code_blocks(TEXT)
-SETUP = [code for language, code in BLOCKS if language == "bash" and "-m venv" in code]
+SETUP = [code for language, code in BLOCKS if code.strip() in NOT_RUN]
 
 
 def test_every_block_has_a_language_that_the_tests_run() -> None:

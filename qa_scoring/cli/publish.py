@@ -25,11 +25,12 @@ def command(metric: str, to: str | None, out: Path | None, private: bool, force:
     login', or HF_TOKEN. --out without --to pushes nothing.
     """
     from qa_scoring.errors import InputError
-    from qa_scoring.publishing import DEMO, assemble, check_login, push
+    from qa_scoring.publishing import DEMO, assemble, check_destination, check_login, push
 
     if to is None and out is None:
         raise InputError("Say where: --to ORG/NAME pushes to the Hub, --out DIR only assembles.")
     if to is not None:
+        check_destination(metric, to)
         check_login()
     with tempfile.TemporaryDirectory() as temporary:
         folder = out or Path(temporary) / "space"
@@ -42,6 +43,17 @@ def command(metric: str, to: str | None, out: Path | None, private: bool, force:
         if len(shown) < len(files):
             click.echo(f"  and {len(files) - len(shown)} files of the package")
         if to is not None:
-            click.echo(f"Pushed to {push(folder, files, to, private=private)}")
+            pushed = push(folder, files, to, private=private)
+            click.echo(f"Pushed to {pushed.address}")
+            if len(pushed.new) < len(files) or pushed.others:  # the Space was there already
+                for what, names in zip(("new", "changed", "unchanged", "left as they were"), pushed[1:], strict=True):
+                    click.echo(f"  {what}: {_shortened(names)}")
             if metric != DEMO:
                 click.echo(f'Load it with evaluate.load("{to}")')
+
+
+def _shortened(names: tuple[str, ...], most: int = 8) -> str:
+    """Return the first names, and how many there are beside them."""
+    if not names:
+        return "none"
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

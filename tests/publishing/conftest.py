@@ -35,6 +35,7 @@ class Hub(ThreadingHTTPServer):
         self.spaces: dict[str, dict[str, bytes]] = {}
         self.visibility: dict[str, str] = {}
         self.asked: list[str] = []
+        self.refusal: int | None = None  # the status that every write gets
 
     @property
     def endpoint(self) -> str:
@@ -50,6 +51,9 @@ class Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         if self.headers["Authorization"] != f"Bearer {TOKEN}":
             return self.reply(b'{"error": "Invalid username or password."}', status=401)
+        if self.server.refusal is not None:
+            said = {"error": "You have reached the limit of your plan."}
+            return self.answer(said, status=self.server.refusal)
         if path == "/api/validate-yaml":
             return self.answer({"errors": [], "warnings": []})
         if path == "/api/repos/create":
@@ -84,12 +88,16 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         path = self.path_asked()
         place, _, rest = path.removeprefix("/api").removeprefix("/spaces/").partition("/resolve/")
+        place, tree, _ = place.partition("/tree/")
         files = self.server.spaces.get(place)
-        if files is None:
+        hidden = self.server.visibility.get(place) == "private"
+        if files is None or (hidden and self.headers["Authorization"] != f"Bearer {TOKEN}"):
             return self.reply(b"", status=404, code="RepoNotFound")
+        if tree:
+            return self.answer([entry(name, content) for name, content in files.items()])
         if path.startswith("/api/"):
             facts = {"_id": "0" * 24, "id": place, "sha": COMMIT, "tags": [], "likes": 0, "siblings": []}
-            return self.answer(facts | {"private": self.server.visibility[place] == "private"})
+            return self.answer(facts | {"private": hidden})
         revision, _, name = rest.partition("/")
         if revision != "main":
             return self.reply(b"", status=404, code="RevisionNotFound")
@@ -102,7 +110,7 @@ class Handler(BaseHTTPRequestHandler):
         self.server.asked.append(f"{self.command} {path}")
         return path
 
-    def answer(self, facts: dict[str, Any], *, status: int = 200) -> None:
+    def answer(self, facts: Any, *, status: int = 200) -> None:
         self.reply(json.dumps(facts).encode(), kind="application/json", status=status)
 
     def reply(
@@ -122,15 +130,27 @@ class Handler(BaseHTTPRequestHandler):
         """Say nothing on stderr."""
 
 
+def entry(name: str, content: bytes) -> dict[str, Any]:
+    """Return a file as the Hub lists it: with git's digest, and that of its content where it is not kept in git."""
+    blob = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+    facts = {"type": "file", "path": name, "size": len(content), "oid": blob}
+    if name.endswith(".whl"):
+        facts["lfs"] = {"oid": hashlib.sha256(content).hexdigest(), "size": len(content), "pointerSize": 132}
+        facts["oid"] = "0" * 40
+    return facts
+
+
 @contextmanager
 def serving() -> Iterator[Hub]:
     """Serve Spaces until the block ends."""
     with Hub() as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.05,))
         thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 @pytest.fixture
