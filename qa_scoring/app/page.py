@@ -21,6 +21,7 @@ TABS = {
 """Name → module with ``add``, in the order shown."""
 
 _SESSIONS = 100
+_THREADS = 12  # each holds on to memory it once used; 2 + 2 + 2 long works leave six for what is quick
 _CACHE_SECONDS = (600, 1800)  # how often gradio's copies of downloads are looked through, and how old they may get
 _FONTS = (
     "system-ui",
@@ -108,6 +109,7 @@ def launch(tab: str | None = None, **options: Any) -> Any:
         "css": _CSS + views.CSS + threshold.CSS,
         "max_file_size": limits.UPLOAD_BYTES,
         "state_session_capacity": _SESSIONS,
+        "max_threads": _THREADS,
         "ssr_mode": False,
         "footer_links": ["api", "settings"],
         **options,
