@@ -6,7 +6,7 @@ from typing import Any
 
 import gradio as gr
 
-from qa_scoring import __version__
+from qa_scoring import __version__, compat
 from qa_scoring.app import limits, views
 from qa_scoring.app.tabs import compare, judge, languages, score, threshold
 from qa_scoring.errors import parameter_error
@@ -92,4 +92,5 @@ def launch(tab: str | None = None, **options: Any) -> Any:
         "footer_links": ["api", "settings"],
         **options,
     }
+    compat.delete_broken_uploads()
     return build(tab).launch(**chosen)
