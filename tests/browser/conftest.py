@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,3 +55,40 @@ def visit(chromium: Any, address: str) -> Iterator[Callable[..., Any]]:
     for context in contexts:
         context.close()
     assert not failures
+
+
+# ------------------------------------------------------------------- what a person does on the Score tab
+
+
+def press_score(page: Any, rows: int | str) -> None:
+    """Press the button, and wait until so many rows are scored and the first of them are shown."""
+    page.get_by_role("button", name="Score", exact=True).click()
+    page.get_by_text(f"Done; rows scored: {rows}.").wait_for()
+    page.get_by_text(f"{rows} of {rows} rows.").wait_for()
+
+
+def choose(page: Any, label: str, option: str) -> None:
+    """Choose from the first list with this label."""
+    page.get_by_role("combobox", name=label).first.click()
+    page.get_by_role("option", name=option, exact=True).click()
+
+
+def open_upload_boxes(page: Any) -> list[Any]:
+    """Return the boxes for predictions, references and no-answer values, which take files."""
+    boxes = page.get_by_role("tabpanel").locator("input[type=file]:not([accept*=csv])")  # a table takes files, too
+    if not boxes.first.is_visible():
+        page.get_by_role("button", name="Upload files").first.click()
+    boxes.first.wait_for(state="attached")
+    return [boxes.nth(place) for place in range(3)]
+
+
+def upload(page: Any, *paths: Path) -> None:
+    """Upload predictions, references and perhaps no-answer values, and wait until each is listed."""
+    for box, path in zip(open_upload_boxes(page), paths, strict=False):
+        box.set_input_files(path)
+        page.get_by_role("listitem").filter(has_text=path.name).wait_for()
+
+
+def write_json(path: Path, content: Any) -> Path:
+    path.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+    return path
