@@ -14,13 +14,21 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+def server_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder where the server keeps files."""
+    return tmp_path_factory.mktemp("gradio")
+
+
+@pytest.fixture(scope="module")
+def address(server_files: Path) -> Iterator[str]:
     pytest.importorskip("gradio")
     from qa_scoring.app.page import launch
 
-    app, url, _ = launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True)
-    yield url
-    app.blocks.close(verbose=False) if hasattr(app, "blocks") else None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRADIO_TEMP_DIR", str(server_files))
+        app, url, _ = launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True)
+        yield url
+        app.blocks.close(verbose=False) if hasattr(app, "blocks") else None
 
 
 @pytest.fixture(scope="module")
@@ -73,12 +81,21 @@ def choose(page: Any, label: str, option: str) -> None:
     page.get_by_role("option", name=option, exact=True).click()
 
 
+def type_into(box: Any, text: str) -> None:
+    """Replace what a box holds, key by key: a box that just appeared may miss a text that is put in at once."""
+    box.click()
+    box.press("Control+a")
+    box.press_sequentially(text)
+    box.press("Tab")
+
+
 def open_upload_boxes(page: Any) -> list[Any]:
     """Return the boxes for predictions, references and no-answer values, which take files."""
-    boxes = page.get_by_role("tabpanel").locator("input[type=file]:not([accept*=csv])")  # a table takes files, too
-    if not boxes.first.is_visible():
+    forget = page.get_by_role("button", name="Forget the files").first
+    if not forget.is_visible():
         page.get_by_role("button", name="Upload files").first.click()
-    boxes.first.wait_for(state="attached")
+        forget.wait_for()
+    boxes = page.get_by_role("tabpanel").locator("input[type=file]:not([accept*=csv])")  # a table takes files, too
     return [boxes.nth(place) for place in range(3)]
 
 

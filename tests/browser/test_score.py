@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from qa_scoring.cli import main
 from qa_scoring.rows import read_rows
-from tests.browser.conftest import choose, open_upload_boxes, press_score, upload, write_json
+from tests.browser.conftest import choose, open_upload_boxes, press_score, type_into, upload, write_json
 from tests.conftest import data_path, read_json
 
 Visit = Callable[..., Any]
@@ -210,7 +210,7 @@ def test_an_example_with_all_metrics_groups_filters_and_sorts(visit: Visit) -> N
     page.get_by_role("button", name="Conditions").click()
     choose(page, "Column 1", "sas")
     choose(page, "Comparison 1", "≤")
-    page.get_by_label("Value 1").fill("0.6")
+    type_into(page.get_by_label("Value 1"), "0.6")
     expected = [row for row in rows if float(row["sas"]) <= 0.6]
     assert 0 < len(expected) < 6
     page.get_by_text(f"{len(expected)} of 6 rows.").wait_for()
@@ -251,7 +251,7 @@ def test_a_row_opens_by_selecting_it_and_by_its_number(visit: Visit) -> None:
 def test_a_row_whose_no_answer_value_is_above_the_threshold_says_so(visit: Visit) -> None:
     page = visit()
     page.get_by_role("button", name="More settings").first.click()
-    page.get_by_label("No-answer threshold").fill("0.6")
+    type_into(page.get_by_label("No-answer threshold"), "0.6")
     press_score(page, 6)
     page.get_by_role("spinbutton", name="Row to open").fill("3")
     page.get_by_role("button", name="Open the row").click()
@@ -271,7 +271,7 @@ def test_downloads_and_shown_calls_give_the_figures_of_the_page(
     result = read_json(saved["result.json"])["m2qa_squad_v2"]
     assert_figures_are(page, result)
     for name in ("m2qa_squad_v2-rows.jsonl", "m2qa_squad_v2-rows.parquet"):
-        rows = read_rows(saved[name]).rows
+        rows = read_rows(saved[name])
         assert rows.scores["f1"].mean() * 100 == pytest.approx(result["f1"])
         assert rows.ids == [f"en-{number}" for number in range(1, 7)]
     monkeypatch.chdir(tmp_path)
@@ -386,7 +386,7 @@ def test_squad2_with_no_answer_values_is_that_of_the_command_line_and_usable(
     page = visit()
     upload(page, predictions, data_path("squad", names[1]), values)
     page.get_by_role("button", name="More settings").first.click()
-    page.get_by_label("No-answer threshold").fill("0.5")
+    type_into(page.get_by_label("No-answer threshold"), "0.5")
     press_score(page, "11,873")
     page.get_by_text("Page 1 of 119: 11,873 of 11,873 rows.").wait_for()
     _, command = shown_calls(page)

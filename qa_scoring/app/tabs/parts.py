@@ -102,12 +102,16 @@ def language_box() -> gr.Dropdown:
     Returns:
         The box; its value is a registry code.
     """
-    return gr.Dropdown(
+    box = gr.Dropdown(
         [(f"{row.name.title()} ({row.code})", row.code) for row in sorted(LANGUAGES, key=lambda row: row.name)],
         value="en",
         label="Language",
         info="Type to search.",
     )
+    box.focus(
+        None, js="() => document.activeElement.select()", api_visibility="private"
+    )  # else typing adds to the name
+    return box
 
 
 def settings_boxes() -> list[Any]:
