@@ -236,7 +236,8 @@ def read_upload(path: str | Path, name: str, side: Side) -> Upload:
         else:
             content = files.read_no_answer_file(str(path))
     except InputError as error:
-        raise InputError(str(error).replace(str(path), name)) from None
+        message = str(error).replace(str(path), name)
+        raise InputError(message if name in message else f"{name}: {message}") from None
     finally:
         path.unlink(missing_ok=True)
     limits.check_rows(len(content), name)
