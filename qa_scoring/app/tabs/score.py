@@ -409,9 +409,10 @@ def add() -> None:
     )
     # What a user chooses, not what is reset above: else one click would draw the rows seven times.
     selection = [run, ready, *conditions, sort_by, descending]
-    page.input(show_rows, [*selection, page], shown_outputs, api_name="rows", show_progress="hidden")
+    last: dict[str, Any] = {"trigger_mode": "always_last", "show_progress": "hidden"}  # keys come faster than answers
+    page.input(show_rows, [*selection, page], shown_outputs, api_name="rows", **last)
     for control in (ready, *conditions, sort_by, descending):
-        control.input(_first_page, selection, [*shown_outputs, page], api_visibility="private", show_progress="hidden")
+        control.input(_first_page, selection, [*shown_outputs, page], api_visibility="private", **last)
     opener.click(open_row, [run, row], opened, api_name="open_row")
     rows.select(open_selected, run, [row, opened], api_visibility="private")
     make.click(download, run, made, api_name="download")
