@@ -385,7 +385,7 @@ def add() -> None:
             api_description=f"Upload {side} for this session; the file is deleted as soon as it is read.",
             show_progress="hidden",  # an error would cover the controls that come back from here
         )
-        reading.failure(lambda: None, None, box, api_visibility="private", show_progress="hidden")  # ready for the next
+        parts.free_after_refusal(reading, box)
     forget.click(forget_files, None, [uploads, uploaded, source, group_by], api_name="forget_files")
     shown_outputs = [rows, shown_rows]
     scoring_event = start.click(
