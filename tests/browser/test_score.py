@@ -118,6 +118,8 @@ def tick(page: Any, *metrics: str) -> None:
 
 def test_typed_rows_are_scored(visit: Visit) -> None:
     page = visit()
+    for grid in ("EM and F1 in percent", "Select a row to open it"):  # nothing is scored yet
+        page.get_by_role("grid", name=grid).get_by_role("columnheader", name="exact").wait_for()
     table = page.get_by_role("grid", name="Rows", exact=True)
     table.get_by_role("gridcell", name="some coffee").dblclick()
     page.keyboard.press("Control+a")

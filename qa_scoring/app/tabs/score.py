@@ -336,7 +336,12 @@ def add() -> None:
     status = gr.HTML(parts.status(""), elem_id="score-status")
 
     gr.Markdown("## Figures")
-    figures = gr.Dataframe(label="EM and F1 in percent; SAS and AVA from 0 to 1", interactive=False, wrap=True)
+    figures = gr.Dataframe(
+        headers=["group", "questions", "total", "exact", "f1"],
+        label="EM and F1 in percent; SAS and AVA from 0 to 1",
+        interactive=False,
+        wrap=True,
+    )
     with gr.Accordion("Signature, and the same figures from Python and the command line", open=False):
         signature = gr.Textbox(label="Signature", lines=1, max_lines=6, buttons=["copy"])
         python = gr.Code(label="Python", language="python")
@@ -364,7 +369,12 @@ def add() -> None:
                 ]
     shown_rows = gr.HTML(parts.status(""))
     rows = gr.Dataframe(
-        label="Select a row to open it", interactive=False, wrap=True, max_height=600, elem_classes="texts"
+        headers=["row", "id", "question", "prediction", "references", "exact", "f1"],
+        label="Select a row to open it",
+        interactive=False,
+        wrap=True,
+        max_height=600,
+        elem_classes="texts",
     )
     with gr.Row():
         row = gr.Number(1, precision=0, minimum=1, label="Row to open")
