@@ -15,14 +15,18 @@ a metric of this package calls it. Every other task stays as it is.
 
 ``separate_uploads`` changes one thing in gradio, for the demo: equal files that two people upload lie in one place
 there, and who reads first and deletes the file takes it from the other. Can go when gradio gives each its own.
+``delete_broken_uploads`` changes one: gradio (6.31 and before) keeps what came of an upload whose sender went away, for
+as long as the app runs and after. Can go when gradio deletes it, as it does with uploads that are too large.
 """
 
 from __future__ import annotations
 
+import functools
 import secrets
 import types
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 TASK = "question-answering"
@@ -79,6 +83,27 @@ def disable_question_answering() -> None:
     """Take everything back that ``enable_question_answering`` changed."""
     while _undo:
         _undo.pop()()
+
+
+def delete_broken_uploads() -> None:
+    """Make gradio delete what came of an upload that broke off; a second call changes nothing."""
+    from gradio.route_utils import GradioMultiPartParser as Parser
+
+    parse = Parser.parse
+    if hasattr(parse, "__wrapped__"):
+        return
+
+    @functools.wraps(parse)
+    async def parse_or_delete(self: Any) -> Any:
+        try:
+            return await parse(self)
+        except BaseException:  # a request that is cancelled, too
+            for file in self._files_to_close_on_error:
+                file.close()
+                Path(file.name).unlink(missing_ok=True)
+            raise
+
+    Parser.parse = parse_or_delete
 
 
 class _WithoutTensorFlow(types.ModuleType):

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from qa_scoring import files
 from qa_scoring.app import limits
 from qa_scoring.errors import InputError, shorten
-from qa_scoring.records import read_predictions, with_no_answer_values
+from qa_scoring.records import read_predictions, read_references, with_no_answer_values
 
 Row = dict[str, Any]
 Side = Literal["predictions", "references", "no_answer"]
@@ -224,7 +224,8 @@ def read_upload(path: str | Path, name: str, side: Side) -> Upload:
     Raises:
         InputError: It is not what this side needs; the message names the file as the user does.
     """
-    path = Path(path)
+    path, full_name = Path(path), limits.plain_name(name)
+    name = limits.short_name(full_name)
     try:
         limits.check_upload(path, name)
         # Readers go by the ending, and their messages name the path.
@@ -235,7 +236,8 @@ def read_upload(path: str | Path, name: str, side: Side) -> Upload:
         else:
             content = files.read_no_answer_file(str(path))
     except InputError as error:
-        raise InputError(str(error).replace(str(path), name)) from None
+        message = str(error).replace(str(path), name)
+        raise InputError(message if name in message else f"{name}: {message}") from None
     finally:
         path.unlink(missing_ok=True)
     limits.check_rows(len(content), name)
@@ -249,7 +251,19 @@ def read_upload(path: str | Path, name: str, side: Side) -> Upload:
         for row in content:
             row.pop("context", None)  # the longest column by far, which no metric reads
     limits.check_texts(content.values() if isinstance(content, dict) else content, name)
-    return Upload(name, content)
+    _check_types(content, name, side)
+    return Upload(full_name, content)
+
+
+def _check_types(content: list[Row] | dict[str, Any], name: str, side: Side) -> None:
+    """Refuse what scoring would refuse, while the user still looks at the file."""
+    try:
+        if side == "predictions":
+            read_predictions(content)
+        elif side == "references":
+            read_references(content)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
 
 
 def _need_column(rows: list[Row], column: str, known: Sequence[str], name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,43 @@ _BINARY = {
     b"\xff\xd8\xff": "an image",
 }
 _EXPECTED = "Upload JSON, JSON Lines, CSV, TSV or Parquet."
+
+
+def plain_name(name: str) -> str:
+    r"""Return a file's name without the invisible characters that turn the text around them.
+
+    Args:
+        name: As the user's computer has it.
+
+    Returns:
+        The name; a script's own right-to-left letters stay.
+
+    Example:
+        >>> plain_name("report\u202enosj.exe")
+        'reportnosj.exe'
+    """
+    # Cc and Cf: controls, marks of direction; the joiner of emoji (U+200D) and the one of Persian (U+200C) belong
+    return "".join(
+        character
+        for character in name
+        if unicodedata.category(character) not in ("Cc", "Cf") or character in "\u200c\u200d"
+    )
+
+
+def short_name(name: str) -> str:
+    """Return a file's name for a sentence.
+
+    Args:
+        name: The name.
+
+    Returns:
+        Its beginning and its end where it is long.
+
+    Example:
+        >>> short_name("x" * 200 + ".json")
+        'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…xxxxxxxxxxxxxx.json'
+    """
+    return name if len(name) <= 60 else f"{name[:40]}…{name[-19:]}"
 
 
 def check_upload(path: Path, name: str) -> None:

@@ -115,4 +115,5 @@ def launch(tab: str | None = None, **options: Any) -> Any:
         **options,
     }
     compat.separate_uploads()
+    compat.delete_broken_uploads()
     return build(tab).launch(**chosen)

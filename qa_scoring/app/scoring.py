@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from qa_scoring import files
 from qa_scoring.app import limits
 from qa_scoring.app.inputs import TABLE_FILE, Given
+from qa_scoring.app.views import Card
 from qa_scoring.errors import InputError, parameter_error
 from qa_scoring.multilingual_squad import score_multilingual_squad
 from qa_scoring.overlap.thresholds import apply_threshold
@@ -29,6 +30,12 @@ Order = NDArray[np.int64]
 
 SCORES = {"m2qa_squad_v2": ("exact", "f1"), "sas_metric": ("sas",), "ava_metric": ("ava_accuracy", "ava_score")}
 """Metric → its scores."""
+LABELS = {
+    "m2qa_squad_v2": "EM and F1 (m2qa_squad_v2)",
+    "sas_metric": "SAS (sas_metric)",
+    "ava_metric": "AVA (ava_metric)",
+}
+"""Metric → what it is called on the page."""
 _FUNCTIONS = {
     "m2qa_squad_v2": "score_multilingual_squad",
     "sas_metric": "score_sas",
@@ -289,7 +296,7 @@ def page_of_rows(run: Run, order: Order, page: int) -> list[list[Any]]:
         page: From 1.
 
     Returns:
-        Up to ``limits.PAGE_ROWS`` rows; references are joined, scores rounded.
+        Up to ``limits.PAGE_ROWS`` rows; different references are joined, scores rounded.
     """
     start = (page - 1) * limits.PAGE_ROWS
     return [
@@ -300,7 +307,7 @@ def page_of_rows(run: Run, order: Order, page: int) -> list[list[Any]]:
 
 def _cell(name: str, value: Any) -> Any:
     if name == "references":
-        return " | ".join(value)
+        return " | ".join(dict.fromkeys(value))
     if name == "ava_accuracy":
         return "correct" if value else "wrong"
     if isinstance(value, float):
@@ -316,7 +323,8 @@ def row_detail(run: Run, row: int) -> dict[str, Any]:
         row: Its number, from 1.
 
     Returns:
-        The keys of the metrics' ``details``, and ``question``.
+        The keys of the metrics' ``details``, and ``question``; ``exact`` and ``f1`` are those of the answer as given,
+        whatever the no-answer threshold makes of it.
 
     Raises:
         InputError: There is no such row.
@@ -327,11 +335,45 @@ def row_detail(run: Run, row: int) -> dict[str, Any]:
     prediction, references = (run.columns[name][place] for name in ("prediction", "references"))
     # The tokens are made again for this one row: keeping those of all rows would take more room than the rows.
     one = score_multilingual_squad([prediction], [references], details=True, **_overlap_options(run.settings))
-    detail: dict[str, Any] = one.result["details"][0] | {name: column[place] for name, column in run.columns.items()}
+    known = {name: column[place] for name, column in run.columns.items() if name not in ("exact", "f1")}
+    detail: dict[str, Any] = one.result["details"][0] | known
     for name, scored in run.scored.items():
         if "reference_scores" in scored.rows.extra:
             detail[f"{SCORES[name][-1]}_by_reference"] = scored.rows.extra["reference_scores"][place]
     return detail
+
+
+def row_cards(run: Run, row: int) -> list[Card]:
+    """Return the scores of one row, as the table has them.
+
+    Args:
+        run: The run.
+        row: Its number, from 1.
+
+    Returns:
+        One per metric that was chosen; EM and F1 are two, and say so where the no-answer threshold decides them.
+
+    Example:
+        >>> from qa_scoring.app.inputs import from_table
+        >>> run = score(from_table([["", "Where?", "in Köln", "Köln", "", ""]]), Settings(language="de"))
+        >>> [(card.name, card.value) for card in row_cards(run, 1)]
+        [('Exact match', '✗ no'), ('F1', '0.667')]
+    """
+    scores = {name: column[row - 1] for name, column in run.columns.items()}
+    cards = []
+    if "exact" in scores:
+        value, threshold = scores.get("no_answer"), run.settings.no_answer_threshold
+        note = ""
+        if value is not None and value > threshold:
+            note = f"counts as an empty answer: its no-answer value {value:g} is above {threshold:g}"
+        cards.append(Card("Exact match", "✓ yes" if scores["exact"] else "✗ no", note))
+        cards.append(Card("F1", f"{scores['f1']:.3f}", note))
+    if "sas" in scores:
+        cards.append(Card("SAS", f"{scores['sas']:.3f}"))
+    if "ava_score" in scores:
+        verdict = "✓ correct" if scores["ava_accuracy"] else "✗ wrong"
+        cards.append(Card("AVA", verdict, f"probability {scores['ava_score']:.3f}"))
+    return cards
 
 
 # -------------------------------------------------------------------------------------- figures

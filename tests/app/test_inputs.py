@@ -97,6 +97,10 @@ def test_a_text_in_brackets_is_a_text() -> None:
         ("predictions", "p.json", b'[{"prediction": ' + b"1" * 5000 + b"}]", "p.json: "),
         ("predictions", "p.json", b"", "p.json is empty"),
         ("references", "r.json", b"[]", "r.json holds no rows"),
+        ("predictions", "p.json", b'{"q1": "a", "q2": 5}', r"^p.json: predictions\[1\] .*must be one string.*got 5"),
+        ("references", "r.json", b'[{"answers": ["a"]}, {"answers": [5]}]', r"^r.json: references\[1\].*got 5"),
+        ("references", "x" * 200 + ".json", b"", "^x{40}…x{14}.json is empty"),
+        ("references", "a\u202eb.json", b"", "^ab.json is empty"),
         ("no_answer", "n.json", b"[0.5]", "n.json: no-answer values must be a JSON object"),
     ],
 )

@@ -174,6 +174,20 @@ def test_the_threshold_changes_the_rows_of_the_table() -> None:
     before, after = run_of(no_answer_threshold=1.0), run_of(no_answer_threshold=0.6)
     assert before.columns["exact"] == [0.0, 0.0, 1.0, 0.0]
     assert after.columns["exact"] == [0.0, 0.0, 1.0, 1.0]
+    exact, f1 = scoring.row_cards(after, 4)
+    assert (exact.value, f1.value) == ("✓ yes", "1.000")
+    assert exact.note == f1.note == "counts as an empty answer: its no-answer value 0.75 is above 0.6"
+    assert scoring.row_detail(after, 4)["f1"] == 0.0  # of the answer as given, whose tokens are shown
+    assert scoring.row_cards(before, 4)[1].note == ""
+
+
+def test_a_row_has_a_card_per_metric_and_each_reference_once() -> None:
+    table = [["", "Who?", "Ada", '["Ada", "Ada", "Ada Brook"]', "", ""]]
+    run = run_of(table, metrics=ALL)
+    assert [card.name for card in scoring.row_cards(run, 1)] == ["Exact match", "F1", "SAS", "AVA"]
+    place = list(run.columns).index("references")
+    assert scoring.page_of_rows(run, scoring.choose_rows(run), 1)[0][place] == "Ada | Ada Brook"
+    assert [card.name for card in scoring.row_cards(run_of(table, metrics=("sas_metric",)), 1)] == ["SAS"]
 
 
 @pytest.mark.parametrize(

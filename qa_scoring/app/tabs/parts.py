@@ -102,12 +102,16 @@ def language_box() -> gr.Dropdown:
     Returns:
         The box; its value is a registry code.
     """
-    return gr.Dropdown(
+    box = gr.Dropdown(
         sorted((f"{row.name.capitalize()} ({row.code})", row.code) for row in LANGUAGES),
         value="en",
         label="Language",
         info="Type to search.",
     )
+    box.focus(
+        None, js="() => document.activeElement.select()", api_visibility="private"
+    )  # else typing adds to the name
+    return box
 
 
 def settings_boxes() -> list[Any]:
@@ -167,7 +171,7 @@ def file_boxes(sides: Mapping[str, inputs.Side], source: gr.Radio, api_prefix: s
     said = gr.HTML(uploaded({}))
     forget = gr.Button("Forget the files", size="sm")
     for name, box in boxes.items():
-        box.upload(
+        reading = box.upload(
             _upload_action(name, sides[name]),
             [box, uploads],
             [box, uploads, said, source],
@@ -175,10 +179,21 @@ def file_boxes(sides: Mapping[str, inputs.Side], source: gr.Radio, api_prefix: s
             api_description=f"Upload {name} for this session; the file is deleted as soon as it is read.",
             show_progress="hidden",  # an error would cover the controls that come back from here
         )
+        free_after_refusal(reading, box)
     forget.click(
         lambda: ({}, uploaded({}), PASTED), None, [uploads, said, source], api_name=f"{api_prefix}_forget_files"
     )
     return uploads
+
+
+def free_after_refusal(reading: Any, box: gr.File) -> None:
+    """Empty a box whose file was refused, so that it takes the next one.
+
+    Args:
+        reading: The event that reads the file.
+        box: The box.
+    """
+    reading.failure(lambda: None, None, box, api_visibility="private", show_progress="hidden")
 
 
 def _upload_action(name: str, side: inputs.Side) -> Callable[..., Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -182,7 +183,7 @@ def show_rows(
         ready: A name of ``scoring.READY_FILTERS``, or ``NO_FILTER``.
         column_1: A column of ``scoring.NUMBERS``, or ``NO_FILTER``.
         comparison_1: One of ``scoring.COMPARISONS``.
-        value_1: What to compare with.
+        value_1: What to compare with; None, an empty box, leaves the condition out.
         column_2: A second condition, which must hold too.
         comparison_2: As the first.
         value_2: As the first.
@@ -195,11 +196,13 @@ def show_rows(
     """
     filters = list(scoring.READY_FILTERS.get(ready, ()))
     for column, comparison, value in ((column_1, comparison_1, value_1), (column_2, comparison_2, value_2)):
-        if column != NO_FILTER:
-            if value is None:
-                raise InputError(f"The filter on {column} has no value.")
+        if column != NO_FILTER and value is not None:
             filters.append(scoring.Filter(column, comparison, value))
     return _page(_needed(run), filters, sort_by, descending, page or 1)
+
+
+def _first_page(*selection: Any) -> tuple[dict[str, Any], str, int]:
+    return *show_rows(*selection, 1), 1
 
 
 def _needed(run: scoring.Run | None) -> scoring.Run:
@@ -221,7 +224,11 @@ def open_row(run: scoring.Run | None, row: float | None) -> str:
     """
     run = _needed(run)
     detail = scoring.row_detail(run, int(row or 0))
-    return views.example_details(detail, find_language(run.settings.language).code)
+    language = find_language(run.settings.language).code
+    question = detail.get("question")
+    heading = f'<p class="qa-text" dir="auto" lang="{language}">{html.escape(question)}</p>' if question else ""
+    cards = views.score_cards(scoring.row_cards(run, detail["row"]))
+    return f"<h3>Row {detail['row']}</h3>{heading}{cards}{views.example_details(detail, language)}"
 
 
 @shown
@@ -304,7 +311,9 @@ def add() -> None:
 
     gr.Markdown("## How to score")
     with gr.Row():
-        metrics = gr.CheckboxGroup(list(scoring.SCORES), value=["m2qa_squad_v2"], label="Metrics")
+        metrics = gr.CheckboxGroup(
+            [(label, name) for name, label in scoring.LABELS.items()], value=["m2qa_squad_v2"], label="Metrics"
+        )
         language = parts.language_box()
     with gr.Accordion("More settings", open=False):
         with gr.Row():
@@ -327,7 +336,12 @@ def add() -> None:
     status = gr.HTML(parts.status(""), elem_id="score-status")
 
     gr.Markdown("## Figures")
-    figures = gr.Dataframe(label="EM and F1 in percent; SAS and AVA from 0 to 1", interactive=False, wrap=True)
+    figures = gr.Dataframe(
+        headers=["group", "questions", "total", "exact", "f1"],
+        label="EM and F1 in percent; SAS and AVA from 0 to 1",
+        interactive=False,
+        wrap=True,
+    )
     with gr.Accordion("Signature, and the same figures from Python and the command line", open=False):
         signature = gr.Textbox(label="Signature", lines=1, max_lines=6, buttons=["copy"])
         python = gr.Code(label="Python", language="python")
@@ -355,7 +369,12 @@ def add() -> None:
                 ]
     shown_rows = gr.HTML(parts.status(""))
     rows = gr.Dataframe(
-        label="Select a row to open it", interactive=False, wrap=True, max_height=600, elem_classes="texts"
+        headers=["row", "id", "question", "prediction", "references", "exact", "f1"],
+        label="Select a row to open it",
+        interactive=False,
+        wrap=True,
+        max_height=600,
+        elem_classes="texts",
     )
     with gr.Row():
         row = gr.Number(1, precision=0, minimum=1, label="Row to open")
@@ -368,7 +387,7 @@ def add() -> None:
         button.click(partial(load_example, name), None, [table, language, source], api_visibility="private")
     gr.api(_example, api_name="example")
     for side, box in boxes.items():
-        box.upload(
+        reading = box.upload(
             _upload_action(side),
             [box, uploads],
             [box, uploads, uploaded, source, group_by],
@@ -376,6 +395,7 @@ def add() -> None:
             api_description=f"Upload {side} for this session; the file is deleted as soon as it is read.",
             show_progress="hidden",  # an error would cover the controls that come back from here
         )
+        parts.free_after_refusal(reading, box)
     forget.click(forget_files, None, [uploads, uploaded, source, group_by], api_name="forget_files")
     shown_outputs = [rows, shown_rows]
     scoring_event = start.click(
@@ -397,10 +417,12 @@ def add() -> None:
     cancel.click(
         lambda: parts.status("Cancelled."), None, status, cancels=[scoring_event], api_visibility="private", queue=False
     )
-    selection = [run, ready, *conditions, sort_by, descending, page]
-    page.change(show_rows, selection, shown_outputs, api_name="rows", show_progress="hidden")
+    # What a user chooses, not what is reset above: else one click would draw the rows seven times.
+    selection = [run, ready, *conditions, sort_by, descending]
+    last: dict[str, Any] = {"trigger_mode": "always_last", "show_progress": "hidden"}  # keys come faster than answers
+    page.input(show_rows, [*selection, page], shown_outputs, api_name="rows", **last)
     for control in (ready, *conditions, sort_by, descending):
-        control.change(show_rows, selection, shown_outputs, api_visibility="private", show_progress="hidden")
+        control.input(_first_page, selection, [*shown_outputs, page], api_visibility="private", **last)
     opener.click(open_row, [run, row], opened, api_name="open_row")
     rows.select(open_selected, run, [row, opened], api_visibility="private")
     make.click(download, run, made, api_name="download")
