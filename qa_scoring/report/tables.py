@@ -122,19 +122,29 @@ def comparison_report(
     """
     result = comparison.result
     parts: list[RenderableType] = [_differences_table(comparison)]
-    if result["right"] is not None:
-        counts = result["right"]
-        parts.append(
-            Text(
-                f"right: both {counts['both']}, only A {counts['only_a']}, only B {counts['only_b']}, "
-                f"neither {counts['neither']}"
-            )
-        )
-    parts.append(Text(f"{score} differs in {result[score]['differing']} of {result['total']} rows"))
+    parts.append(Text(f"{comparison_in_words(result, score)}."))
     if places:
         parts.append(_different_rows_table(columns, places, score))
     parts += [Text(line, style="dim") for line in comparison_signatures(result)]
     return Group(*parts)
+
+
+def comparison_in_words(result: Figures, score: str) -> str:
+    """Say who is right how often, and in how many rows a score differs.
+
+    Args:
+        result: Of a comparison.
+        score: One of its scores.
+
+    Returns:
+        Sentences, the last one without its full stop.
+    """
+    words = f"{score} differs in {result[score]['differing']:,} of {result['total']:,} rows"
+    if result["right"] is None:
+        return words
+    names = {"both": "both", "only_a": "only A", "only_b": "only B", "neither": "neither"}
+    counts = ", ".join(f"{name} {result['right'][key]:,}" for key, name in names.items())
+    return f"Right: {counts}. {words}"
 
 
 def comparison_signatures(result: Figures) -> list[str]:
