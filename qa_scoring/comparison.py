@@ -23,6 +23,8 @@ from qa_scoring.statistics.paired import randomization_p_values
 
 _VERDICTS = ("exact", "ava_accuracy")  # scores that are 1 for a right answer and 0 for a wrong one
 
+_ROUNDING = 1e-6  # a model gives one pair of texts scores that differ by some 1e-8 from batch to batch
+
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
@@ -110,7 +112,7 @@ def compare(
     _check_same_questions(a, b)
     scale = PERCENT if a.signature["metric"] == MULTILINGUAL_SQUAD else 1.0
     scores_a, scores_b = _scores(a), _scores(b)
-    changes = {name: scores_b[name] - scores_a[name] for name in scores_a}
+    changes = {name: _changes(scores_a[name], scores_b[name]) for name in scores_a}
     by_key = mean_columns(a.rows, changes)
     intervals = bootstrap_means(by_key, confidence_level=confidence_level, n_resamples=n_resamples, seed=seed)
     p_values = randomization_p_values(by_key, n_resamples=n_resamples, seed=seed)
@@ -172,6 +174,12 @@ def _scores(scored: Scored) -> dict[str, FloatArray]:
         name: apply_threshold(values, rows.has_answer, rows.no_answer, float(threshold))
         for name, values in rows.scores.items()
     }
+
+
+def _changes(of_a: FloatArray, of_b: FloatArray) -> FloatArray:
+    changes = of_b - of_a
+    changes[np.abs(changes) <= _ROUNDING] = 0.0
+    return changes
 
 
 def _right(scores_a: Mapping[str, FloatArray], scores_b: Mapping[str, FloatArray]) -> dict[str, int] | None:

@@ -14,7 +14,7 @@ from qa_scoring.app import inputs, scoring
 from qa_scoring.comparison import Comparison
 from qa_scoring.comparison import compare as compare_scored
 from qa_scoring.errors import InputError, parameter_error, shorten
-from qa_scoring.report.tables import comparison_cells, comparison_in_words, comparison_signatures
+from qa_scoring.report.tables import comparison_cells, comparison_signatures, differing_in_words
 from qa_scoring.rows import write_columns
 
 SIDES: dict[str, inputs.Side] = {
@@ -27,8 +27,8 @@ SYSTEMS = ("a", "b")
 PASTED_FILES = ("predictions-a.jsonl", "predictions-b.jsonl", "references.jsonl")
 """What pasted rows are called as files: A's answers, B's, references with their questions."""
 MOST_ROWS = 100
-FIGURE_HEADERS = ("questions", "score", "total", "A", "B", "B minus A [95 % interval]", "p")
-ROW_HEADERS = ("row", "id", "question", "A", "B", "references", "score of A", "score of B", "B minus A")
+FIGURE_HEADERS = ("questions", "score", "A", "B", "B minus A [95 %]", "p")
+ROW_HEADERS = ("row", "question", "A", "B", "references", "score of A", "score of B", "B minus A", "id")
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,9 +206,12 @@ def figures_table(outcome: Outcome) -> list[list[str]]:
 
     Example:
         >>> figures_table(compare(*read("in Rome,Rome,Rome", {}), "m2qa_squad_v2", scoring.Settings()))[0]
-        ['all', 'exact', '1', '0.00', '100.00', '+100.00 [+100.00, +100.00]', '1.0000']
+        ['all (1)', 'exact', '0.00', '100.00', '+100.00 [+100.00, +100.00]', '1.0000']
     """
-    return [[questions, score, *cells] for questions, score, cells in comparison_cells(outcome.comparison)]
+    return [
+        [f"{questions} ({total})", score, *cells]
+        for questions, score, (total, *cells) in comparison_cells(outcome.comparison)
+    ]
 
 
 def rows_table(outcome: Outcome, score: str) -> list[list[Any]]:
@@ -228,33 +231,33 @@ def rows_table(outcome: Outcome, score: str) -> list[list[Any]]:
     return [
         [
             place + 1,
-            columns["id"][place],
             outcome.questions[place],
             columns["prediction_a"][place],
             columns["prediction_b"][place],
             " | ".join(columns["references"][place]),
             *(round(columns[f"{score}_{part}"][place], 4) for part in (*SYSTEMS, "difference")),
+            columns["id"][place],
         ]
         for place in outcome.comparison.most_different(score, MOST_ROWS)
     ]
 
 
-def in_words(outcome: Outcome, score: str) -> str:
-    """Return in words who is right how often, and how many rows differ.
+def shown_in_words(outcome: Outcome, score: str) -> str:
+    """Return in words how many rows differ, and how many of them are shown.
 
     Args:
         outcome: Of ``compare``.
-        score: By which score the rows are chosen.
+        score: By which score.
 
     Returns:
-        Sentences.
+        A sentence.
 
     Example:
-        >>> in_words(compare(*read("in Rome,Rome,Rome", {}), "m2qa_squad_v2", scoring.Settings()), "f1")
-        'Right: both 0, only A 0, only B 1, neither 0. f1 differs in 1 of 1 rows; 1 shown.'
+        >>> shown_in_words(compare(*read("in Rome,Rome,Rome", {}), "m2qa_squad_v2", scoring.Settings()), "f1")
+        'f1 differs in 1 of 1 rows; 1 shown.'
     """
     differing = outcome.comparison.result[score]["differing"]
-    return f"{comparison_in_words(outcome.comparison.result, score)}; {min(differing, MOST_ROWS):,} shown."
+    return f"{differing_in_words(outcome.comparison.result, score)}; {min(differing, MOST_ROWS):,} shown."
 
 
 def signatures(outcome: Outcome) -> str:

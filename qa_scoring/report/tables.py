@@ -122,29 +122,48 @@ def comparison_report(
     """
     result = comparison.result
     parts: list[RenderableType] = [_differences_table(comparison)]
-    parts.append(Text(f"{comparison_in_words(result, score)}."))
+    parts += [Text(line) for line in (right_in_words(result), f"{differing_in_words(result, score)}.") if line]
     if places:
         parts.append(_different_rows_table(columns, places, score))
     parts += [Text(line, style="dim") for line in comparison_signatures(result)]
     return Group(*parts)
 
 
-def comparison_in_words(result: Figures, score: str) -> str:
-    """Say who is right how often, and in how many rows a score differs.
+def right_in_words(result: Figures) -> str:
+    """Say which of two systems is right how often.
+
+    Args:
+        result: Of a comparison.
+
+    Returns:
+        A sentence; empty for a metric without verdicts.
+
+    Example:
+        >>> right_in_words({"right": {"both": 2, "only_a": 1, "only_b": 0, "neither": 3}})
+        'Right: both 2, only A 1, only B 0, neither 3.'
+    """
+    if result["right"] is None:
+        return ""
+    names = {"both": "both", "only_a": "only A", "only_b": "only B", "neither": "neither"}
+    counts = ", ".join(f"{name} {result['right'][key]:,}" for key, name in names.items())
+    return f"Right: {counts}."
+
+
+def differing_in_words(result: Figures, score: str) -> str:
+    """Say in how many rows two systems differ.
 
     Args:
         result: Of a comparison.
         score: One of its scores.
 
     Returns:
-        Sentences, the last one without its full stop.
+        A clause.
+
+    Example:
+        >>> differing_in_words({"f1": {"differing": 3}, "total": 6}, "f1")
+        'f1 differs in 3 of 6 rows'
     """
-    words = f"{score} differs in {result[score]['differing']:,} of {result['total']:,} rows"
-    if result["right"] is None:
-        return words
-    names = {"both": "both", "only_a": "only A", "only_b": "only B", "neither": "neither"}
-    counts = ", ".join(f"{name} {result['right'][key]:,}" for key, name in names.items())
-    return f"Right: {counts}. {words}"
+    return f"{score} differs in {result[score]['differing']:,} of {result['total']:,} rows"
 
 
 def comparison_signatures(result: Figures) -> list[str]:

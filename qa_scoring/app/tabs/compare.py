@@ -14,12 +14,13 @@ from qa_scoring.app.examples import EXAMPLES, Example
 from qa_scoring.app.handlers import Report, shown
 from qa_scoring.app.tabs import parts
 from qa_scoring.errors import InputError
+from qa_scoring.report.tables import right_in_words
 
 _METRIC = "m2qa_squad_v2"
 _READING = (
     "EM and F1 are in percent, SAS and AVA from 0 to 1. The interval draws the rows of A and B together (paired "
-    "bootstrap). p is how often a difference this large comes up when chance decides, row by row, which answer is whose "
-    "(two-sided paired randomisation test)."
+    "bootstrap). p is how often a difference this large comes up when the answers of A and B are swapped at random, "
+    "row by row (two-sided randomisation test)."
 )
 
 
@@ -65,13 +66,15 @@ def compare(
 
     outcome = yield from parts.progress(work, 9)
     scores = outcome.comparison.scores
+    right = right_in_words(outcome.comparison.result)
+    said = " ".join(filter(None, [f"Done; rows compared: {len(outcome.comparison):,}.", right, *outcome.notes]))
     yield (
-        parts.status(" ".join([f"Done; rows compared: {len(outcome.comparison):,}.", *outcome.notes])),
+        parts.status(said),
         outcome,
         comparing.figures_table(outcome),
         comparing.rows_table(outcome, scores[-1]),
         gr.update(choices=list(scores), value=scores[-1]),
-        parts.status(comparing.in_words(outcome, scores[-1])),
+        parts.status(comparing.shown_in_words(outcome, scores[-1])),
         comparing.signatures(outcome),
         comparing.python_call(outcome),
         comparing.command_line(outcome),
@@ -91,7 +94,7 @@ def sort_rows(outcome: comparing.Outcome | None, score: str) -> tuple[list[list[
         The rows, and which they are.
     """
     rows = comparing.rows_table(_needed(outcome), score)
-    return rows, parts.status(comparing.in_words(_needed(outcome), score))
+    return rows, parts.status(comparing.shown_in_words(_needed(outcome), score))
 
 
 @shown
@@ -181,7 +184,7 @@ def add() -> None:
     rows = gr.Dataframe(
         headers=list(comparing.ROW_HEADERS),
         type="array",
-        datatype=["number", *["str"] * 5, *["number"] * 3],
+        datatype=["number", *["str"] * 4, *["number"] * 3, "str"],
         interactive=False,
         wrap=True,
         max_height=600,
