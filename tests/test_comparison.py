@@ -20,6 +20,7 @@ from qa_scoring.errors import InputError
 from qa_scoring.records import read_predictions, with_no_answer_values
 from qa_scoring.rows import Scored
 from qa_scoring.statistics.paired import randomization_p_values
+from tests.conftest import data_path, read_json
 
 WORDS = ["red", "green", "blue", "tall", "small", "old"]
 SEED = 42
@@ -94,6 +95,23 @@ def test_a_subset_is_a_comparison_of_its_rows(prefix: str) -> None:
             assert of_whole[key] == pytest.approx(of_part[key])
         assert of_whole["differing"] == of_part["differing"]
         assert of_whole["p_value"] == pytest.approx(of_part["p_value"], abs=4 * np.sqrt(0.5 / 2000))
+
+
+def test_two_systems_on_squad_2_dev() -> None:
+    # The published figures of both (tests/test_golden.py), and McNemar's exact test of who is right.
+    files = [
+        data_path("squad", "predictions", name)
+        for name in ("anuragsatish_bert.predictions.json", "danaliu67_albert-large.predictions.json")
+    ]
+    references = read_json(data_path("squad", "dev-v2.0.json"))
+    bert, albert = (score_multilingual_squad(read_json(path), references, scheme="squad") for path in files)
+    result = compare(bert, albert).result
+    assert result["exact"]["difference"] == pytest.approx(81.42845110755496 - 47.28, abs=0.006)
+    assert result["f1"]["difference"] == pytest.approx(84.86029930097264 - 52.99, abs=0.006)
+    assert sum(result["right"].values()) == result["total"] == 11873
+    gained, lost = result["right"]["only_b"], result["right"]["only_a"]
+    assert result["exact"]["difference"] == pytest.approx(100 * (gained - lost) / 11873)
+    assert stats.binomtest(gained, gained + lost).pvalue < result["exact"]["p_value"] == 1 / 2001
 
 
 @pytest.mark.parametrize(("gains", "losses"), [(3, 0), (6, 2), (40, 22), (300, 240)])

@@ -234,7 +234,7 @@ def rows_table(outcome: Outcome, score: str) -> list[list[Any]]:
             outcome.questions[place],
             columns["prediction_a"][place],
             columns["prediction_b"][place],
-            " | ".join(columns["references"][place]),
+            " | ".join(dict.fromkeys(columns["references"][place])),
             *(round(columns[f"{score}_{part}"][place], 4) for part in (*SYSTEMS, "difference")),
             columns["id"][place],
         ]

@@ -243,7 +243,7 @@ def _different_rows_table(columns: Mapping[str, Sequence[Any]], places: Sequence
         if "question" in columns:
             texts.append(columns["question"][place] or "")
         texts += [columns["prediction_a"][place], columns["prediction_b"][place]]
-        texts.append(" | ".join(columns["references"][place]))
+        texts.append(" | ".join(dict.fromkeys(columns["references"][place])))
         numbers = [f"{columns[f'{score}_{side}'][place]:.{digits}f}" for side in "ab"]
         numbers.append(f"{columns[f'{score}_difference'][place]:+.{digits}f}")
         table.add_row(*(Text(text) for text in texts), *numbers)
