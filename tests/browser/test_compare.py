@@ -162,10 +162,14 @@ def test_what_cannot_be_compared_is_one_sentence_and_the_page_lives_on(visit: Vi
     press_compare(page, 6)
 
 
-def test_long_work_says_how_far_it_is_and_can_be_cancelled(visit: Visit) -> None:
+def test_long_work_says_how_far_it_is_and_can_be_cancelled(visit: Visit, tmp_path: Path) -> None:
+    texts = {"Predictions of A": "answer {} of many words", "Predictions of B": "another {}", "References": "the {}"}
+    paths = {}
+    for name, text in texts.items():
+        paths[name] = tmp_path / f"{name.replace(' ', '-')}.json"
+        paths[name].write_text(json.dumps({str(row): text.format(row) for row in range(5000)}))
     page = visit("Compare")
-    lines = "\n".join(f"answer {row} of many words,another {row},reference {row}" for row in range(4000))
-    page.get_by_role("textbox", name="Columns from a spreadsheet").fill(lines)
+    upload(page, paths)
     page.get_by_role("radio", name="sas_metric").check()
     page.get_by_role("button", name="Compare", exact=True).click()
     page.get_by_role("status").filter(has_text="A, sas_metric").wait_for()
@@ -173,4 +177,5 @@ def test_long_work_says_how_far_it_is_and_can_be_cancelled(visit: Visit) -> None
     page.get_by_role("status").filter(has_text="Cancelled.").wait_for()
     page.get_by_role("radio", name="m2qa_squad_v2").check()
     page.get_by_role("button", name="English").click()
+    page.get_by_role("radio", name="Pasted rows", checked=True).wait_for()
     press_compare(page, 6)

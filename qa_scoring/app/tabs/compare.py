@@ -128,8 +128,8 @@ def add() -> None:
         lines=5,
         max_lines=12,
         label="Columns from a spreadsheet, CSV or JSON Lines",
-        info="A first line names the columns: a, b, references; id and question may be there. In JSON Lines these are "
-        "the keys.",
+        info="The first line names the columns a, b and references, and if wanted id and question, which ava_metric "
+        "reads. In JSON Lines these are the keys.",
         elem_classes="texts",
     )
     with gr.Accordion("Upload files", open=False):
