@@ -14,7 +14,7 @@ from qa_scoring.app import inputs, scoring
 from qa_scoring.comparison import Comparison
 from qa_scoring.comparison import compare as compare_scored
 from qa_scoring.errors import InputError, parameter_error, shorten
-from qa_scoring.report.tables import comparison_cells, comparison_signatures, differing_in_words
+from qa_scoring.report.tables import comparison_cells, comparison_signatures, differing_in_words, right_in_words
 from qa_scoring.rows import write_columns
 
 SIDES: dict[str, inputs.Side] = {
@@ -212,6 +212,25 @@ def figures_table(outcome: Outcome) -> list[list[str]]:
         [f"{questions} ({total})", score, *cells]
         for questions, score, (total, *cells) in comparison_cells(outcome.comparison)
     ]
+
+
+def headline(outcome: Outcome) -> str:
+    """Return in words how far apart the systems are: the first thing to read, also where the table is cut by a screen.
+
+    Args:
+        outcome: Of ``compare``.
+
+    Returns:
+        Sentences: the difference by the score that the rows are sorted by, and who is right how often.
+
+    Example:
+        >>> headline(compare(*read("in Rome,Rome,Rome", {}), "m2qa_squad_v2", scoring.Settings()))
+        'f1, B minus A: +33.33 [+33.33, +33.33], p 1.0000. Right: both 0, only A 0, only B 1, neither 0.'
+    """
+    score = outcome.comparison.scores[-1]
+    difference, p_value = next(cells[-2:] for _, name, cells in comparison_cells(outcome.comparison) if name == score)
+    sentences = (f"{score}, B minus A: {difference}, p {p_value}.", right_in_words(outcome.comparison.result))
+    return " ".join(filter(None, sentences))
 
 
 def rows_table(outcome: Outcome, score: str) -> list[list[Any]]:

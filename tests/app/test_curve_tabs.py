@@ -71,7 +71,7 @@ def test_two_systems_are_compared(page: Served, tmp_path: Path) -> None:
     pasted = "a,b,references\nin <b>Rome</b>,Rome,Rome\nx,x,x"
     out = client.predict(pasted=pasted, api_name="/compare")
     status, figures, rows, _, which, signatures, python, command, result = out
-    assert "only B 1" in status
+    assert "f1, B minus A: +50.00 [+0.00, +100.00], p 1.0000. Right: both 1, only A 0, only B 1, neither 0." in status
     assert figures["data"][0] == ["all (2)", "exact", "50.00", "100.00", "+50.00 [+0.00, +100.00]", "1.0000"]
     assert result["exact"]["difference"] == 50.0
     assert [row[2:5] for row in rows["data"]] == [["in <b>Rome</b>", "Rome", "Rome"]]

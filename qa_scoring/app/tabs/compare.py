@@ -14,7 +14,6 @@ from qa_scoring.app.examples import EXAMPLES, Example
 from qa_scoring.app.handlers import Report, shown
 from qa_scoring.app.tabs import parts
 from qa_scoring.errors import InputError
-from qa_scoring.report.tables import right_in_words
 
 _METRIC = "m2qa_squad_v2"
 _READING = (
@@ -66,10 +65,9 @@ def compare(
 
     outcome = yield from parts.progress(work, 9)
     scores = outcome.comparison.scores
-    right = right_in_words(outcome.comparison.result)
-    said = " ".join(filter(None, [f"Done; rows compared: {len(outcome.comparison):,}.", right, *outcome.notes]))
+    said = [f"Done; rows compared: {len(outcome.comparison):,}.", comparing.headline(outcome), *outcome.notes]
     yield (
-        parts.status(said),
+        parts.status(" ".join(said)),
         outcome,
         comparing.figures_table(outcome),
         comparing.rows_table(outcome, scores[-1]),
