@@ -44,6 +44,7 @@ def differing(page: Any) -> list[list[str]]:
 
 def upload(page: Any, paths: dict[str, Path]) -> None:
     page.get_by_role("button", name="Upload files").click()
+    page.get_by_role("button", name="Forget the files").wait_for()
     boxes = panel_of(page).locator("input[type=file]")
     for number, (name, path) in enumerate(paths.items()):
         boxes.nth(number).set_input_files(path)
