@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from qa_scoring.ava import score_ava as score_ava
+    from qa_scoring.comparison import compare as compare
     from qa_scoring.errors import InputError as InputError
     from qa_scoring.errors import MissingPackageError as MissingPackageError
     from qa_scoring.errors import QAScoringError as QAScoringError
@@ -29,6 +30,7 @@ _EXPORTS = {
     "MissingPackageError": "errors",
     "QAScoringError": "errors",
     "Rows": "rows",
+    "compare": "comparison",
     "load_judge": "judge.loading",
     "score_ava": "ava",
     "score_multilingual_squad": "multilingual_squad",

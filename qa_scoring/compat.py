@@ -13,10 +13,12 @@ a metric of this package calls it. Every other task stays as it is.
   not have, whenever it is given a pipeline, of any task: evaluate's own name ``transformers`` answers with a class
   that has no instances. Nothing changes in transformers itself. Can go when evaluate no longer looks for it.
 
-``separate_uploads`` changes one thing in gradio, for the demo: equal files that two people upload lie in one place
-there, and who reads first and deletes the file takes it from the other. Can go when gradio gives each its own.
-``delete_broken_uploads`` changes one: gradio (6.31 and before) keeps what came of an upload whose sender went away, for
-as long as the app runs and after. Can go when gradio deletes it, as it does with uploads that are too large.
+Two functions change gradio (6.31 and before), for the demo:
+
+* ``separate_uploads``: equal files that two people upload lie in one place there, and who reads first and deletes the
+  file takes it from the other. Can go when gradio gives each its own.
+* ``delete_broken_uploads``: what came of an upload whose sender went away stays, as long as the app runs and after. Can
+  go when gradio deletes it, as it does with uploads that are too large.
 """
 
 from __future__ import annotations
@@ -85,27 +87,6 @@ def disable_question_answering() -> None:
         _undo.pop()()
 
 
-def delete_broken_uploads() -> None:
-    """Make gradio delete what came of an upload that broke off; a second call changes nothing."""
-    from gradio.route_utils import GradioMultiPartParser as Parser
-
-    parse = Parser.parse
-    if hasattr(parse, "__wrapped__"):
-        return
-
-    @functools.wraps(parse)
-    async def parse_or_delete(self: Any) -> Any:
-        try:
-            return await parse(self)
-        except BaseException:  # a request that is cancelled, too
-            for file in self._files_to_close_on_error:
-                file.close()
-                Path(file.name).unlink(missing_ok=True)
-            raise
-
-    Parser.parse = parse_or_delete
-
-
 class _WithoutTensorFlow(types.ModuleType):
     """The module transformers, with a class of TensorFlow models that has no instances."""
 
@@ -136,3 +117,24 @@ def separate_uploads() -> None:
             self.sha.update(secrets.token_bytes())  # of its content, after which gradio names the folder
 
     route_utils.GradioUploadFile = SeparateUpload
+
+
+def delete_broken_uploads() -> None:
+    """Make gradio delete what came of an upload that broke off; a second call changes nothing."""
+    from gradio.route_utils import GradioMultiPartParser as Parser
+
+    parse = Parser.parse
+    if hasattr(parse, "__wrapped__"):
+        return
+
+    @functools.wraps(parse)
+    async def parse_or_delete(self: Any) -> Any:
+        try:
+            return await parse(self)
+        except BaseException:  # a request that is cancelled, too
+            for file in self._files_to_close_on_error:
+                file.close()
+                Path(file.name).unlink(missing_ok=True)
+            raise
+
+    Parser.parse = parse_or_delete

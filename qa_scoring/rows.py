@@ -218,7 +218,7 @@ def confidence_intervals(
     Returns:
         Key of ``aggregate`` → ``[low, high]``, or None for a subset without rows.
     """
-    columns = _mean_columns(rows, scores)
+    columns = mean_columns(rows, scores)
     intervals = bootstrap_means(columns, confidence_level=confidence_level, n_resamples=n_resamples, seed=seed)
     return {
         key: None if interval is None else [scale * bound for bound in interval] for key, interval in intervals.items()
@@ -236,7 +236,7 @@ def reweighted_means(rows: Rows, scores: Mapping[str, FloatArray], *, scale: flo
     Returns:
         What ``Scored.reweighted`` is.
     """
-    columns = _mean_columns(rows, scores)
+    columns = mean_columns(rows, scores)
     table = np.array([*columns.values()])  # (figures, n)
     counted = ~np.isnan(table)
     values = scale * np.where(counted, table, 0.0)
@@ -249,8 +249,16 @@ def reweighted_means(rows: Rows, scores: Mapping[str, FloatArray], *, scale: flo
     return means
 
 
-def _mean_columns(rows: Rows, scores: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    """Return figure → the values whose mean it is, shape (n,), NaN for rows that do not count."""
+def mean_columns(rows: Rows, scores: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """Return the values whose means are the figures of ``aggregate``.
+
+    Args:
+        rows: The rows.
+        scores: Name → shape (n,).
+
+    Returns:
+        Key of ``aggregate`` → shape (n,), NaN for rows that do not count.
+    """
     return {
         prefix + name: np.where(members, values, np.nan)
         for prefix, members in _subsets(rows.has_answer).items()
@@ -358,18 +366,33 @@ def write_rows(rows: Rows, path: str | Path) -> None:
     Raises:
         InputError: Another ending, or the file cannot be written.
     """
+    write_columns(rows.columns(), path, {"qa_scoring.scores": json.dumps([*rows.scores])})
+
+
+def write_columns(
+    columns: Mapping[str, list[Any]], path: str | Path, metadata: Mapping[str, str] | None = None
+) -> None:
+    """Write a table to a file, one row per example.
+
+    Args:
+        columns: Name → one plain value per row.
+        path: Ends in ``.jsonl`` or ``.parquet``; its folder must exist.
+        metadata: What a Parquet file says of itself.
+
+    Raises:
+        InputError: Another ending, or the file cannot be written.
+    """
     path = Path(path)
     try:
         if path.suffix == ".jsonl":
             with path.open("w", encoding="utf-8") as file:
-                for row in rows.dicts():
-                    file.write(json.dumps(row, ensure_ascii=False) + "\n")
+                for values in zip(*columns.values(), strict=True):
+                    file.write(json.dumps(dict(zip(columns, values, strict=True)), ensure_ascii=False) + "\n")
         elif path.suffix == ".parquet":
             import pyarrow as pa
             import pyarrow.parquet as parquet
 
-            table = pa.table(rows.columns()).replace_schema_metadata({"qa_scoring.scores": json.dumps([*rows.scores])})
-            parquet.write_table(table, path)
+            parquet.write_table(pa.table(dict(columns)).replace_schema_metadata(metadata), path)
         else:
             raise InputError(f"Rows are written as .jsonl or .parquet; got {path.name!r}.")
     except OSError as error:

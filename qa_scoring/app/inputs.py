@@ -84,7 +84,7 @@ def parse_pasted(text: str) -> list[list[str]]:
     if len(text) > limits.UPLOAD_BYTES:
         raise InputError(f"The pasted text has {len(text):,} characters; upload it as a file.")
     if text.lstrip().startswith("{"):
-        return [_cells(row) for row in _json_rows(text)]
+        return [_cells(row) for row in json_rows(text)]
     delimiter = "\t" if "\t" in text.split("\n", 1)[0] else ","
     try:
         # In what a spreadsheet copies, a quotation mark opens a cell only where the cell needs one: as in CSV.
@@ -110,7 +110,22 @@ def parse_pasted(text: str) -> list[list[str]]:
     return rows
 
 
-def _json_rows(text: str) -> list[Row]:
+def json_rows(text: str) -> list[Row]:
+    """Read pasted JSON Lines.
+
+    Args:
+        text: One JSON object per line; blank lines are passed over.
+
+    Returns:
+        The objects; columns of ``COLUMNS`` under the names they have there.
+
+    Raises:
+        InputError: A line is not a JSON object.
+
+    Example:
+        >>> json_rows('{"answers": ["Köln"]}')
+        [{'references': ['Köln']}]
+    """
     rows: list[Row] = []
     for number, line in enumerate(text.split("\n")):
         if line.strip():

@@ -36,11 +36,12 @@ LABELS = {
     "ava_metric": "AVA (ava_metric)",
 }
 """Metric → what it is called on the page."""
-_FUNCTIONS = {
+FUNCTIONS = {
     "m2qa_squad_v2": "score_multilingual_squad",
     "sas_metric": "score_sas",
     "ava_metric": "score_ava",
 }
+"""Metric → the function of the package that scores."""
 _SUBSETS = {"": "all", "HasAns_": "HasAns", "NoAns_": "NoAns"}
 CONFIDENCE_LEVEL = 0.95
 
@@ -477,13 +478,13 @@ def command_line(run: Run, metric: str) -> str:
         For a shell, with the files in the current folder.
     """
     settings, names = run.settings, run.given.names
-    words = ["qa-scoring", "score", metric, _in_this_folder(names["predictions"]), _in_this_folder(names["references"])]
+    words = ["qa-scoring", "score", metric, in_this_folder(names["predictions"]), in_this_folder(names["references"])]
     for name in settings.group_by:
         words += ["--by", name]
-    for option, value in _call_options(run, metric).items():
+    for option, value in call_options(run, metric).items():
         words += ["--" + option.replace("_", "-"), str(value)]
     if metric == "m2qa_squad_v2" and "no_answer" in names:
-        words += ["--no-answer-file", _in_this_folder(names["no_answer"])]
+        words += ["--no-answer-file", in_this_folder(names["no_answer"])]
     return shlex.join(words)
 
 
@@ -498,18 +499,18 @@ def python_call(run: Run, metric: str) -> str:
         A program, with the files in the current folder; ``scored.result`` are the figures.
     """
     settings, names = run.settings, run.given.names
-    function = _FUNCTIONS[metric]
+    function = FUNCTIONS[metric]
     lines = [
         f"from qa_scoring import files, {function}",
         "",
-        f"predictions = files.read_prediction_file({_in_this_folder(names['predictions'])!r})",
-        f"references = files.read_reference_file({_in_this_folder(names['references'])!r})",
+        f"predictions = files.read_prediction_file({in_this_folder(names['predictions'])!r})",
+        f"references = files.read_reference_file({in_this_folder(names['references'])!r})",
     ]
     if metric == "m2qa_squad_v2" and "no_answer" in names:
         lines.insert(1, "from qa_scoring.records import read_predictions, with_no_answer_values")
-        lines.append(f"values = files.read_no_answer_file({_in_this_folder(names['no_answer'])!r})")
+        lines.append(f"values = files.read_no_answer_file({in_this_folder(names['no_answer'])!r})")
         lines.append("predictions = with_no_answer_values(read_predictions(predictions), values)")
-    options = [f"{name}={value!r}" for name, value in _call_options(run, metric).items()]
+    options = [f"{name}={value!r}" for name, value in call_options(run, metric).items()]
     if settings.group_by:
         columns = ", ".join(f'files.column(references, {name!r}, "groups")' for name in settings.group_by)
         options.append(f"groups=list(zip({columns}))")
@@ -517,8 +518,16 @@ def python_call(run: Run, metric: str) -> str:
     return "\n".join(lines) + f"\nscored = {function}(\n{arguments})\nprint(scored.result, scored.signature)\n"
 
 
-def _call_options(run: Run, metric: str) -> dict[str, Any]:
-    """Return what is not the default, under the names that function and command share."""
+def call_options(run: Run, metric: str) -> dict[str, Any]:
+    """Return what is not the default, under the names that function and command share.
+
+    Args:
+        run: The run.
+        metric: One of its metrics.
+
+    Returns:
+        Name → value.
+    """
     settings, options = run.settings, dict[str, Any]()
     if metric != "ava_metric":
         options["language"] = settings.language
@@ -536,5 +545,17 @@ def _call_options(run: Run, metric: str) -> dict[str, Any]:
     return options
 
 
-def _in_this_folder(name: str) -> str:
+def in_this_folder(name: str) -> str:
+    """Return a file's name so that no command takes it for an option.
+
+    Args:
+        name: The name.
+
+    Returns:
+        A path.
+
+    Example:
+        >>> in_this_folder("-n.json")
+        './-n.json'
+    """
     return f"./{name}" if name.startswith("-") else name

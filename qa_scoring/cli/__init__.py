@@ -15,6 +15,7 @@ from qa_scoring.errors import QAScoringError
 
 _COMMANDS = (
     "score",
+    "compare",
     "squad2",
     "predict",
     "tune-threshold",

@@ -1,120 +1,135 @@
-"""Two systems over the same references: scipy's paired bootstrap, a naive count, and pasted and uploaded columns."""
+"""Two systems on the page: pasted and uploaded columns, the figures of the core, and calls and files that give them."""
 
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from scipy.stats import bootstrap
+from click.testing import CliRunner
 
-from qa_scoring import score_multilingual_squad
+from qa_scoring import compare, score_multilingual_squad
 from qa_scoring.app import comparing, inputs, scoring
+from qa_scoring.app.examples import EXAMPLES
+from qa_scoring.cli import main
 from qa_scoring.errors import InputError
 
-WORDS = ["red", "green", "blue", "tall", "small", "old"]
+METRIC = "m2qa_squad_v2"
+PASTED = {
+    "three columns": 'in Rome,"Rome, Italy","[""Rome"", ""Roma""]"\nx,x,',
+    "names": 'references\tA\tid\tB\n"[""Rome"", ""Roma""]"\tin Rome\tq1\t"Rome, Italy"\n\tx\tq2\tx\n',
+    "a line break": '"in\nRome","Rome, Italy","[""Rome"", ""Roma""]"\nx,x\n',
+    "another order": 'question,b,a,answers\r\nWhere?,"Rome, Italy",in Rome,"[""Rome"", ""Roma""]"\r\nWho?,x,x,\r\n',
+    "JSON Lines": '{"a": "in Rome", "b": "Rome, Italy", "references": ["Rome", "Roma"], "question": "Where?"}\n\n'
+    '{"answers": [], "b": "x", "a": "x"}\n',
+}
 
 
-def made(count: int, seed: int = 0) -> tuple[list[str], list[str], list[list[str]]]:
-    """Return answers of A, of B, and references (some without an answer), of words drawn by chance."""
-    generator = np.random.default_rng(seed)
-
-    def text(least: int) -> str:
-        return " ".join(generator.choice(WORDS, generator.integers(least, 4)))
-
-    references = [[text(1)] if generator.random() < 0.8 else [] for _ in range(count)]
-    a = [text(0) for _ in range(count)]
-    b = [gold[0] if gold and generator.random() < 0.4 else text(0) for gold in references]
-    return a, b, references
-
-
-def uploads_of(folder: Path, contents: dict[str, Any]) -> dict[str, inputs.Upload]:
+def uploads_of(folder: Path, contents: dict[str, Any], names: dict[str, str] | None = None) -> dict[str, inputs.Upload]:
     uploads = {}
     for name, content in contents.items():
         path = folder / "upload.json"
         path.write_text(json.dumps(content), encoding="utf-8")
-        uploads[name] = inputs.read_upload(path, f"{name}.json", comparing.SIDES[name])
+        called = (names or {}).get(name, f"{name}.json")
+        uploads[name] = inputs.read_upload(path, called, comparing.SIDES[name])
     return uploads
 
 
-@pytest.mark.parametrize("count", [7, 300])
-def test_the_comparison_is_scipys_and_a_naive_count(tmp_path: Path, count: int) -> None:
-    a, b, references = made(count)
-    ids = [f"q{number}" for number in range(count)]
-    uploads = uploads_of(
-        tmp_path,
-        {
-            "Predictions of A": dict(zip(ids, a, strict=True)),
-            "Predictions of B": dict(reversed(list(zip(ids, b, strict=True)))),  # matched by id
-            "References": [{"id": key, "answers": gold} for key, gold in zip(ids, references, strict=True)],
-        },
-    )
-    found = comparing.compare(*comparing.read(None, uploads), scoring.Settings())
-    scored = [score_multilingual_squad(answers, references, language="en") for answers in (a, b)]
-    for name, difference in (("exact", found.exact), ("f1", found.f1)):
-        columns = [one.rows.scores[name] for one in scored]
-        assert (difference.a, difference.b) == tuple(one.result[name] for one in scored)
-        assert difference.difference == pytest.approx(100 * (columns[1].mean() - columns[0].mean()))
-        interval = bootstrap(
-            columns,
-            lambda x, y, axis: np.mean(y - x, axis=axis),
-            paired=True,
-            vectorized=True,
-            n_resamples=comparing.RESAMPLES,
-            confidence_level=0.95,
-            method="percentile",
-            random_state=np.random.default_rng(42),
-        ).confidence_interval
-        assert difference.interval == pytest.approx((100 * interval.low, 100 * interval.high))
-    pairs = list(zip(*(one.rows.scores["exact"].tolist() for one in scored), strict=True))
-    assert found.right == {
-        "both": pairs.count((1, 1)), "only_a": pairs.count((1, 0)), "only_b": pairs.count((0, 1)),
-        "neither": pairs.count((0, 0)),
-    }  # fmt: skip
-    f1_a, f1_b = (one.rows.scores["f1"].tolist() for one in scored)
-    naive = sorted((i for i in range(count) if f1_a[i] != f1_b[i]), key=lambda i: (-abs(f1_b[i] - f1_a[i]), i))
-    assert found.differing == len(naive)
-    assert len(found.rows) == min(100, len(naive))
-    for row, i in zip(found.rows, naive, strict=False):
-        assert row[:6] == [i + 1, ids[i], "", a[i], b[i], " | ".join(references[i])]
-        assert row[6:] == pytest.approx([f1_a[i], f1_b[i], f1_b[i] - f1_a[i]], abs=1e-4)
+def compared(pasted: str, metric: str = METRIC, **settings: Any) -> comparing.Outcome:
+    return comparing.compare(*comparing.read(pasted, {}), metric, scoring.Settings(**settings))
 
 
-@pytest.mark.parametrize(
-    "pasted",
-    [
-        'in Rome,"Rome, Italy","[""Rome"", ""Roma""]"\nx,x,',
-        'references\tA\tid\tB\n"[""Rome"", ""Roma""]"\tin Rome\tq1\t"Rome, Italy"\n\tx\tq2\tx\n',
-        '"in\nRome","Rome, Italy","[""Rome"", ""Roma""]"\nx,x\n',
-        'question,b,a,answers\r\nWhere?,"Rome, Italy",in Rome,"[""Rome"", ""Roma""]"\r\nWho?,x,x,\r\n',
-    ],
-)
+@pytest.mark.parametrize("pasted", PASTED.values(), ids=PASTED)
 def test_pasted_columns(pasted: str) -> None:
     a, b = comparing.read(pasted, {})
     assert [" ".join(row["prediction_text"].split()) for row in a.predictions] == ["in Rome", "x"]
     assert [row["prediction_text"] for row in b.predictions] == ["Rome, Italy", "x"]
     assert [row["answers"] for row in a.references] == [["Rome", "Roma"], []]
-    found = comparing.compare(a, b, scoring.Settings())
-    assert found.right == {"both": 0, "only_a": 0, "only_b": 0, "neither": 2}
-    assert found.differing == 0
-    assert found.rows == []
+    outcome = comparing.compare(a, b, METRIC, scoring.Settings())
+    assert outcome.comparison.result["right"] == {"both": 0, "only_a": 0, "only_b": 0, "neither": 2}
+    assert comparing.rows_table(outcome, "f1") == []
+    assert comparing.shown_in_words(outcome, "f1") == "f1 differs in 0 of 2 rows; 0 shown."
 
 
-def test_equal_systems_and_no_answer_values(tmp_path: Path) -> None:
-    # Values above 1 would be over the default threshold: answers count as they are given.
-    predictions = [{"id": "1", "prediction_text": "Rome", "no_answer_probability": 7.5}]
-    contents = {"Predictions of A": predictions, "Predictions of B": {"1": "Rome"}, "References": {"1": "Rome"}}
-    found = comparing.compare(*comparing.read(None, uploads_of(tmp_path, contents)), scoring.Settings())
-    assert found.f1 == (100.0, 100.0, 0.0, (0.0, 0.0))
-    assert comparing.in_words(found).startswith("Right (EM): both 1, ")
+def test_the_figures_are_the_cores_and_files_are_matched_by_id(tmp_path: Path) -> None:
+    ids = [f"q{number}" for number in range(130)]
+    a, b = dict.fromkeys(ids, "Rome"), {key: "in Rome" if key != "q7" else "Oslo" for key in reversed(ids)}
+    references = [{"id": key, "answers": ["Rome"], "question": f"Where is {key}?"} for key in ids]
+    uploads = uploads_of(tmp_path, {"Predictions of A": a, "Predictions of B": b, "References": references})
+    outcome = comparing.compare(*comparing.read(None, uploads), METRIC, scoring.Settings())
+    expected = compare(*(score_multilingual_squad(side, references, language="en") for side in (a, b)))
+    assert outcome.comparison.result == expected.result
+    figures = comparing.figures_table(outcome)
+    assert [row[:2] for row in figures] == [["all (130)", "exact"], ["all (130)", "f1"]]
+    low, high = expected.result["f1"]["confidence_interval"]
+    assert figures[1][4] == f"{expected.result['f1']['difference']:+.2f} [{low:+.2f}, {high:+.2f}]"
+    rows = comparing.rows_table(outcome, "f1")
+    assert len(rows) == comparing.MOST_ROWS
+    assert rows[0] == [8, "Where is q7?", "Rome", "Oslo", "Rome", 1.0, 0.0, -1.0, "q7"]
+    assert comparing.shown_in_words(outcome, "f1") == "f1 differs in 130 of 130 rows; 100 shown."
+
+
+def test_no_answer_thresholds_of_each_system(tmp_path: Path) -> None:
+    contents = {
+        "Predictions of A": [{"id": "1", "prediction_text": "Rome", "no_answer_probability": 7.5}],
+        "Predictions of B": {"1": "Rome"},
+        "References": {"1": "Rome"},
+    }
+    a, b = comparing.read(None, uploads_of(tmp_path, contents))
+    above = comparing.compare(a, b, METRIC, scoring.Settings())
+    assert above.comparison.result["f1"]["difference"] == 100.0
+    assert "The signatures differ (no_answer_threshold)" in comparing.signatures(above)
+    outcome = comparing.compare(a, b, METRIC, scoring.Settings(), thresholds=(8.0, 1.0))
+    assert outcome.comparison.result["f1"]["difference"] == 0.0
+    assert comparing.command_line(outcome).endswith("--no-answer-threshold 8.0 1.0")
+    assert comparing.python_call(outcome).count("no_answer_threshold=8.0") == 1
 
 
 def test_scores_follow_the_language() -> None:
-    a, b = comparing.read("东京,京东,东京", {})
-    assert comparing.compare(a, b, scoring.Settings(language="zh", tokenizer="char")).f1.b == 100.0
-    assert comparing.compare(a, b, scoring.Settings(language="zh", tokenizer="whitespace")).f1.b == 0.0
+    pasted = "东京,京东,东京"
+    assert compared(pasted, language="zh", tokenizer="char").comparison.result["f1"]["b"] == 100.0
+    assert compared(pasted, language="zh", tokenizer="whitespace").comparison.result["f1"]["b"] == 0.0
+
+
+@pytest.mark.parametrize("metric", scoring.SCORES)
+def test_the_calls_and_the_files_give_the_figures_of_the_page(
+    metric: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcome = compared(EXAMPLES["English"].side_by_side(), metric, normalization="unicode")
+    written = [path.name for path in comparing.write_downloads(outcome, tmp_path)]
+    assert written == [
+        "comparison.json", "comparison-rows.jsonl", "comparison-rows.parquet", *comparing.PASTED_FILES
+    ]  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    scope: dict[str, Any] = {}
+    exec(comparing.python_call(outcome), scope)
+    assert scope["comparison"].result == outcome.comparison.result
+    words = shlex.split(comparing.command_line(outcome))
+    printed = CliRunner().invoke(main, [*words[1:], "--json"], catch_exceptions=False)
+    found = json.loads(printed.output)
+    rows = found.pop("rows")
+    assert found == outcome.comparison.result == json.loads(Path("comparison.json").read_text())
+    score = outcome.comparison.scores[-1]
+    shown = comparing.rows_table(outcome, score)[:5]
+    assert [(row["question"], row["prediction_a"], row["prediction_b"]) for row in rows] == [
+        tuple(row[1:4]) for row in shown
+    ]
+    first = json.loads(Path("comparison-rows.jsonl").read_text().splitlines()[0])
+    assert first["question"] == "Who repaired the lighthouse lamp?"
+    assert first[f"{score}_difference"] == outcome.comparison.columns[f"{score}_difference"][0]
+
+
+def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    contents = {"Predictions of A": {"1": "a"}, "Predictions of B": {"1": "b"}, "References": {"1": "a"}}
+    same = dict.fromkeys(list(contents)[:2], "-predictions.json")
+    a, b = comparing.read(None, uploads_of(tmp_path, contents, same))
+    outcome = comparing.compare(a, b, METRIC, scoring.Settings())
+    line = comparing.command_line(outcome)
+    assert "A/-predictions.json B/-predictions.json references/References.json" in line
+    a, b = comparing.read(None, uploads_of(tmp_path, contents, {"References": "-r.json"}))
+    assert " ./-r.json " in comparing.command_line(comparing.compare(a, b, METRIC, scoring.Settings()))
 
 
 @pytest.mark.parametrize(
@@ -125,6 +140,8 @@ def test_scores_follow_the_language() -> None:
         ("a,b\nx,y\n", "three columns, a, b and references; got 2: 'a, b'"),
         ("x,y,z,too many", "got 4: 'x, y, z, too many'"),
         ("x,y,z\nx,y,z,too many", "Pasted row 1: expected 3 cells"),
+        ('{"a": "x", "b": "y", "references": "x"}\n{"a": "x", "references": "x"}', "Pasted row 1 has no 'b'"),
+        ('{"a": "x", "b": "y", "references": "x"}\n{"a"', "Pasted row 1 is not valid JSON"),
         (None, "There are no predictions of A: upload them"),
     ],
 )
@@ -137,7 +154,16 @@ def test_pasted_columns_that_cannot_be_read(pasted: str | None, expected: str) -
 def test_predictions_that_do_not_fit_name_the_system(tmp_path: Path) -> None:
     contents = {"Predictions of A": {"1": "a"}, "Predictions of B": {"2": "a"}, "References": {"1": "a"}}
     a, b = comparing.read(None, uploads_of(tmp_path, contents))
-    with pytest.raises(InputError, match=r"^B: "):
-        comparing.compare(a, b, scoring.Settings())
-    found = comparing.compare(a, b, scoring.Settings(missing="score_zero"))
-    assert found.right["only_a"] == 1
+    with pytest.raises(InputError, match=r"^Scoring B: "):
+        comparing.compare(a, b, METRIC, scoring.Settings())
+    outcome = comparing.compare(a, b, METRIC, scoring.Settings(missing="score_zero"))
+    assert outcome.comparison.result["right"]["only_a"] == 1
+
+
+def test_metrics_of_meaning_say_what_they_read() -> None:
+    german = EXAMPLES["Deutsch (German)"].side_by_side()
+    with pytest.raises(InputError, match="sas_metric reads English only on this page, not german"):
+        compared(german, "sas_metric", language="de")
+    assert "trained on English" in compared(german, "ava_metric", language="de").notes[0]
+    with pytest.raises(InputError, match="'metric' must be one of m2qa_squad_v2, sas_metric, ava_metric"):
+        compared(german, "bleu")

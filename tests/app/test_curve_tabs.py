@@ -128,18 +128,51 @@ def test_files_set_a_threshold_and_errors_are_sentences(page: Served, tmp_path: 
 
 def test_two_systems_are_compared(page: Served, tmp_path: Path) -> None:
     client = page.connect()
+    for call in ({"api_name": "/compare_rows"}, {"api_name": "/compare_download"}):
+        with pytest.raises(AppError, match="compare first"):
+            client.predict(**call)
     pasted = "a,b,references\nin <b>Rome</b>,Rome,Rome\nx,x,x"
-    status, figures, result, rows = client.predict(pasted=pasted, api_name="/compare")
-    assert "only B 1" in status
-    assert figures["data"][0] == ["EM", "50.00", "100.00", "+50.00 [+0.00, +100.00]"]
+    out = client.predict(pasted=pasted, api_name="/compare")
+    status, figures, rows, _, which, signatures, python, command, result = out
+    assert "f1, B minus A: +50.00 [+0.00, +100.00], p 1.0000. Right: both 1, only A 0, only B 1, neither 0." in status
+    assert figures["data"][0] == ["all (2)", "exact", "50.00", "100.00", "+50.00 [+0.00, +100.00]", "1.0000"]
     assert result["exact"]["difference"] == 50.0
-    assert [row[3:6] for row in rows["data"]] == [["in <b>Rome</b>", "Rome", "Rome"]]
-    upload(client, tmp_path, "/compare_upload_predictions_of_a", {"1": "a", "2": "b"})
-    upload(client, tmp_path, "/compare_upload_references", {"1": "a", "2": "c"})
+    assert [row[2:5] for row in rows["data"]] == [["in <b>Rome</b>", "Rome", "Rome"]]
+    assert "f1 differs in 1 of 2 rows; 1 shown." in which
+    assert signatures.startswith("signature of A and B: metric:m2qa_squad_v2")
+    assert command.startswith("qa-scoring compare m2qa_squad_v2 predictions-a.jsonl predictions-b.jsonl references")
+    assert "comparison = compare(a, b)" in python
+    rows, which = client.predict("exact", api_name="/compare_rows")
+    assert rows["data"][0][5:8] == [0.0, 1.0, 1.0]
+    assert "exact differs in 1 of 2 rows" in which
+    files = client.predict(api_name="/compare_download")
+    assert "predictions-b.jsonl" in [Path(file).name for file in files]
+    with pytest.raises(AppError, match="compare first"):
+        page.connect().predict(api_name="/compare_download")
+
+
+def test_two_uploaded_systems_are_compared_by_every_metric(page: Served, tmp_path: Path) -> None:
+    client = page.connect()
+    references = [
+        {"id": "1", "question": "Where?", "answers": ["Rome"]},
+        {"id": "2", "question": "How long is it?", "answers": ["six miles"]},
+    ]
+    upload(client, tmp_path, "/compare_upload_predictions_of_a", {"1": "in Rome", "2": "Monday"})
+    upload(client, tmp_path, "/compare_upload_references", references)
     with pytest.raises(AppError, match="There are no predictions of B"):
         client.predict(source=parts.FILES, api_name="/compare")
-    upload(client, tmp_path, "/compare_upload_predictions_of_b", {"1": "z", "2": "b"})
-    result = client.predict(source=parts.FILES, api_name="/compare")[2]
-    assert result["right"] == {"both": 0, "only_a": 1, "only_b": 0, "neither": 1}
+    upload(client, tmp_path, "/compare_upload_predictions_of_b", {"1": "nowhere", "2": "Monday"})
+    for metric, score, verdicts in (
+        ("m2qa_squad_v2", "f1", {"both": 0, "only_a": 0, "only_b": 0, "neither": 2}),
+        ("sas_metric", "sas", None),
+        ("ava_metric", "ava_score", {"both": 0, "only_a": 1, "only_b": 0, "neither": 1}),
+    ):
+        out = client.predict(source=parts.FILES, metric=metric, api_name="/compare")
+        assert out[-1]["right"] == verdicts
+        assert out[-1][score]["difference"] < 0
+        assert out[3]["value"] == score
+        assert [row[0] for row in out[2]["data"]] == [1]
+    with pytest.raises(AppError, match="reads English only"):
+        client.predict(source=parts.FILES, metric="sas_metric", language="de", api_name="/compare")
     with pytest.raises(AppError, match="not valid JSON"):
         upload(client, tmp_path, "/compare_upload_references", "<script>")
