@@ -28,7 +28,7 @@ def scored_example(visit: Visit, **options: Any) -> Any:
     page.get_by_role("button", name="English").last.click()
     press_score(page)
     page.get_by_text("Done; rows scored: 6.").wait_for()
-    page.get_by_text("At τ = 0.31: EM 33.33, F1 57.78; 3 of 6 no-answer values are above.").wait_for()
+    page.get_by_text("At τ = 0.31: EM 50.00, F1 63.33; 3 of 6 no-answer values are above.").wait_for()
     return page
 
 
@@ -66,7 +66,7 @@ def line_is_at(page: Any) -> float:
 def test_an_example_is_scored_and_the_arrow_keys_move_the_figures(visit: Visit) -> None:
     page = scored_example(visit)
     table = page.get_by_role("grid", name="EM and F1 in percent, at τ")
-    table.get_by_role("row", name="all 6 33.33 57.78").wait_for()
+    table.get_by_role("row", name="all 6 50.00 63.33").wait_for()
     at_the_best = line_is_at(page)
     page.get_by_role("button", name="Signature, and the same figures").last.click()
     assert code(page, "qa-scoring score").endswith("--no-answer-threshold 0.31")
@@ -82,16 +82,16 @@ def test_an_example_is_scored_and_the_arrow_keys_move_the_figures(visit: Visit) 
     assert "no_answer_threshold=0.3099," in code(page, "from qa_scoring import")
     assert signature(page).endswith("|no_answer_threshold:0.3099")
     page.keyboard.press("End")
-    page.get_by_text("At τ = 0.97: EM 16.67, F1 41.11; 0 of 6 no-answer values are above.").wait_for()
+    page.get_by_text("At τ = 0.97: EM 33.33, F1 46.67; 0 of 6 no-answer values are above.").wait_for()
     page.get_by_role("button", name="Go to the best EM").click()
-    page.get_by_text("At τ = 0: EM 33.33, F1 33.33; 6 of 6 no-answer values are above.").wait_for()
+    page.get_by_text("At τ = 0.31: EM 50.00, F1 63.33; 3 of 6 no-answer values are above.").wait_for()
 
 
 def test_a_threshold_is_typed_beyond_the_slider_and_an_empty_box_is_one_sentence(visit: Visit) -> None:
     page = scored_example(visit)
     box = page.get_by_role("spinbutton", name="τ exactly")
     box.fill("12.5")
-    page.get_by_text("At τ = 12.5: EM 16.67, F1 41.11").wait_for()
+    page.get_by_text("At τ = 12.5: EM 33.33, F1 46.67").wait_for()
     assert page.get_by_role("slider", name="Threshold τ").input_value() == "0.97"
     box.fill("")
     assert page.get_by_test_id("toast-body").count() == 0
@@ -100,7 +100,7 @@ def test_a_threshold_is_typed_beyond_the_slider_and_an_empty_box_is_one_sentence
     toast.wait_for()
     assert "The threshold must be a finite number; got None." in toast.inner_text()
     box.fill("0.7")
-    page.get_by_text("At τ = 0.7: EM 33.33, F1 57.78").wait_for()
+    page.get_by_text("At τ = 0.7: EM 50.00, F1 63.33").wait_for()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -112,7 +112,7 @@ def test_every_plot_has_words_and_fits_the_screen(visit: Visit, theme: str, widt
     pictures.nth(5).wait_for()
     said = [picture.get_attribute("alt") for picture in pictures.all()]
     assert len(said) == len(set(said)) == 6
-    assert said[0] == "EM and F1 by no-answer threshold: best EM 33.33 at 0, best F1 57.78 at 0.31"
+    assert said[0] == "EM and F1 by no-answer threshold: best EM 50.00 at 0.31, best F1 63.33 at 0.31"
     for picture in pictures.all():
         box = picture.bounding_box()
         assert box["x"] >= 0
