@@ -105,7 +105,7 @@ def watch(work: Callable[[Report], Result], *, every: float = 0.25) -> Generator
         nonlocal said
         total = len(items) if isinstance(items, Sized) else None
         for number, item in enumerate(items):
-            if stopped.is_set():
+            if stopped.is_set() or not threading.main_thread().is_alive():
                 raise _StoppedError
             said = f"{what}: {number:,} of {total:,}" if total else f"{what}: {number:,}"
             yield item
@@ -117,7 +117,8 @@ def watch(work: Callable[[Report], Result], *, every: float = 0.25) -> Generator
         except BaseException as error:
             failure.append(error)
 
-    thread = threading.Thread(target=run, daemon=True)
+    # No daemon: one that is inside a model when Python ends aborts the process.
+    thread = threading.Thread(target=run, daemon=False)
     thread.start()
     try:
         while True:

@@ -21,7 +21,7 @@ SHOWN_TOKENS = 200
 
 CSS = """
 .qa-hidden {position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap}
-.qa-cards {display: flex; flex-wrap: wrap; gap: .75rem; margin: 0}
+.qa-cards {display: flex; flex-wrap: wrap; gap: .75rem; margin: .5rem 0 1rem}
 .qa-card {flex: 1 1 9rem; padding: .75rem; border: 1px solid var(--border-color-primary); border-radius: .5rem}
 .qa-card dt {font-weight: 600}
 .qa-card dd {margin: 0}
@@ -32,6 +32,7 @@ CSS = """
 .qa-sides h4 {font-size: 1.1rem; font-weight: 600}
 .qa-sides dt {font-weight: 600}
 .qa-text {margin: 0; white-space: pre-wrap; overflow-wrap: anywhere}
+.qa-example > p.qa-text {margin-top: .5rem}
 .qa-tokens {display: flex; flex-wrap: wrap; gap: .3rem; margin: 0; padding: 0; list-style: none}
 .qa-tokens li {margin: 0; padding: 0 .4rem; border: 1px dashed var(--body-text-color-subdued); border-radius: .3rem;
   overflow-wrap: anywhere; white-space: pre-wrap}

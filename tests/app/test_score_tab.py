@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterable
@@ -210,3 +212,23 @@ def test_many_sessions_at_once_do_not_mix(page: Served) -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_python_ends_while_work_is_in_progress() -> None:
+    program = """
+import threading, time
+from qa_scoring.app.handlers import watch
+
+def work(report):
+    for _ in report("endless", range(10**9)):
+        time.sleep(0.01)
+
+steps = watch(work, every=0.01)
+threading.Thread(target=lambda: [None for _ in steps], daemon=True).start()  # as gradio does
+while threading.active_count() < 3:
+    time.sleep(0.01)
+workers = [thread for thread in threading.enumerate() if thread.name.endswith("(run)")]
+assert [thread.daemon for thread in workers] == [False]
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False)
+    assert ended.returncode == 0, ended.stderr.decode()

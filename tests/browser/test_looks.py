@@ -30,7 +30,7 @@ PAGES = {  # tab → the buttons to press, and what is there at last
     "Score": (["English", "Score", "Open the row"], "Normalised"),
     "Threshold": (["English", "Score"], "Done; rows scored: 6."),
     "Judge one answer": (["English"], "Shared: 2 of 3 tokens of the answer"),
-    "Compare": (["English", "Compare"], "B minus A"),
+    "Compare": (["English", "Compare"], "shown"),
     "Languages": (["日本語"], "whitespace-1"),
 }
 ACCESSIBILITY = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]

@@ -136,7 +136,7 @@ def add() -> None:
             "`answers`. JSON, JSON Lines, CSV, TSV, Parquet. " + limits.TEXT
         )
         uploads = parts.file_boxes(comparing.SIDES, source, "compare")
-    metric = gr.Radio(list(scoring.SCORES), value=_METRIC, label="Metric")
+    metric = gr.Radio(parts.metric_choices(), value=_METRIC, label="Metric")
     chosen = parts.settings_boxes()
     with gr.Accordion("No-answer thresholds", open=False), gr.Row():
         thresholds = [

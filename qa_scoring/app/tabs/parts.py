@@ -114,6 +114,11 @@ def language_box() -> gr.Dropdown:
     return box
 
 
+def metric_choices() -> list[tuple[str, str]]:
+    """Return the metrics as a choice takes them: what the page calls them, and their names."""
+    return [(label, name) for name, label in scoring.LABELS.items()]
+
+
 def settings_boxes() -> list[Any]:
     """Build the choices of how EM and F1 are scored.
 

@@ -311,9 +311,7 @@ def add() -> None:
 
     gr.Markdown("## How to score")
     with gr.Row():
-        metrics = gr.CheckboxGroup(
-            [(label, name) for name, label in scoring.LABELS.items()], value=["m2qa_squad_v2"], label="Metrics"
-        )
+        metrics = gr.CheckboxGroup(parts.metric_choices(), value=["m2qa_squad_v2"], label="Metrics", min_width=320)
         language = parts.language_box()
     with gr.Accordion("More settings", open=False):
         with gr.Row():
