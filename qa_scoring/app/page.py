@@ -50,6 +50,8 @@ _CSS = """
 .gradio-container { overflow-wrap: break-word; }
 .gradio-container .label-wrap { text-align: start; }
 .gradio-container [role="tab"].selected { color: var(--link-text-color); }
+.gradio-container .json-node :is(.key, .value) { color: var(--body-text-color) !important; }
+body:not(.dark) .cm-line span { color: inherit; }
 .gradio-container :is(.header-table, .virtual-row) { font-family: var(--font); }
 .gradio-container .header-cell span.wrap { overflow-wrap: normal; word-break: normal; white-space: nowrap; }
 .gradio-container footer :is(.show-api, .show-api-divider) { display: flex; }

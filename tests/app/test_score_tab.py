@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -36,6 +37,16 @@ def upload(client: Any, folder: Path, side: str, content: Any, name: str | None 
 def kept(page: Served, text: bytes) -> list[Path]:
     """Return the files that the server holds with this text."""
     return [path for path in page.uploads.rglob("*") if path.is_file() and text in path.read_bytes()]
+
+
+def test_every_action_is_documented(page: Served) -> None:
+    endpoints = page.connect().view_api(return_format="dict", print_info=False)["named_endpoints"]
+    assert {"/score", "/threshold_at", "/judge", "/compare", "/tokenize"} <= set(endpoints)
+    for name, endpoint in endpoints.items():
+        assert re.fullmatch(r"[A-Z][^\n]+\.", endpoint["description"] or ""), name
+        assert all(parameter["parameter_name"] for parameter in endpoint["parameters"]), name
+        unnamed = [part["label"] for part in endpoint["returns"] if re.match(r"value_\d|1st", part["label"])]
+        assert not unnamed or name == "/example", name
 
 
 def test_rows_are_scored_opened_and_downloaded(page: Served) -> None:

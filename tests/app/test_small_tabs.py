@@ -30,12 +30,9 @@ def client() -> Iterator[Any]:
         page.close()
 
 
-def test_endpoints_are_documented(client: Any) -> None:
+def test_parameters_have_names(client: Any) -> None:
     endpoints = client.view_api(return_format="dict")["named_endpoints"]
     assert set(endpoints) == {"/judge", "/tokenize"}
-    for endpoint in endpoints.values():
-        assert endpoint["description"]
-        assert all(parameter["parameter_name"] for parameter in endpoint["parameters"])
     assert [parameter["parameter_name"] for parameter in endpoints["/judge"]["parameters"]] == [
         "question", "references", "answer", "language", "any_language",
     ]  # fmt: skip

@@ -151,7 +151,7 @@ def add() -> None:
     with gr.Row():
         start = gr.Button("Compare", variant="primary")
         cancel = gr.Button("Cancel")
-    status = gr.HTML(parts.status(""))
+    status = gr.HTML(parts.status(""), label="Progress")
 
     gr.Markdown("## The difference")
     figures = gr.Dataframe(
@@ -165,8 +165,8 @@ def add() -> None:
     gr.Markdown(_READING)
     with gr.Accordion("Signatures, and the same figures from Python and the command line", open=False):
         signatures = gr.Textbox(label="Signatures", lines=1, max_lines=6, buttons=["copy"])
-        python = gr.Code(label="Python", language="python")
-        command = gr.Code(label="Command line", language="shell")
+        python = gr.Code(label="Python", language="python", wrap_lines=True)
+        command = gr.Code(label="Command line", language="shell", wrap_lines=True)
         result = gr.JSON(label="All figures", max_height=400)
     with gr.Accordion("Downloads", open=False):
         make = gr.Button("Make the files")
@@ -178,7 +178,7 @@ def add() -> None:
 
     gr.Markdown("## Rows that differ most")
     sort_by = gr.Radio(list(scoring.SCORES[_METRIC]), value=scoring.SCORES[_METRIC][-1], label="By")
-    which = gr.HTML(parts.status(""))
+    which = gr.HTML(parts.status(""), label="Which rows")
     rows = gr.Dataframe(
         headers=list(comparing.ROW_HEADERS),
         type="array",

@@ -83,7 +83,7 @@ def add() -> None:
                 label="Ask SAS and AVA about other languages, too", info="Their embedded models learned English."
             )
     button = gr.Button("Judge", variant="primary")
-    cards = gr.HTML("", html_template='<div role="status">${value}</div>', apply_default_css=False)
+    cards = gr.HTML("", label="Scores", html_template='<div role="status">${value}</div>', apply_default_css=False)
     tokens = gr.HTML("", label="Tokens", apply_default_css=False)
     with gr.Accordion("As JSON", open=False):
         figures = gr.JSON(label="As JSON")

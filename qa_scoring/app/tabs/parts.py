@@ -173,7 +173,7 @@ def file_boxes(sides: Mapping[str, inputs.Side], source: gr.Radio, api_prefix: s
     uploads = gr.State({}, time_to_live=STATE_SECONDS)
     with gr.Row():
         boxes = {name: gr.File(label=name, height=140) for name in sides}
-    said = gr.HTML(uploaded({}))
+    said = gr.HTML(uploaded({}), label="Uploaded files")
     forget = gr.Button("Forget the files", size="sm")
     for name, box in boxes.items():
         reading = box.upload(
@@ -186,7 +186,11 @@ def file_boxes(sides: Mapping[str, inputs.Side], source: gr.Radio, api_prefix: s
         )
         free_after_refusal(reading, box)
     forget.click(
-        lambda: ({}, uploaded({}), PASTED), None, [uploads, said, source], api_name=f"{api_prefix}_forget_files"
+        lambda: ({}, uploaded({}), PASTED),
+        None,
+        [uploads, said, source],
+        api_name=f"{api_prefix}_forget_files",
+        api_description="Forget the uploaded files.",
     )
     return uploads
 

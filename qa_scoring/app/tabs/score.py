@@ -306,7 +306,7 @@ def add() -> None:
                 "references": gr.File(label="References", height=140),
                 "no_answer": gr.File(label="No-answer values", height=140),
             }
-        uploaded = gr.HTML(parts.uploaded({}))
+        uploaded = gr.HTML(parts.uploaded({}), label="Uploaded files")
         forget = gr.Button("Forget the files", size="sm")
 
     gr.Markdown("## How to score")
@@ -331,7 +331,7 @@ def add() -> None:
     with gr.Row():
         start = gr.Button("Score", variant="primary")
         cancel = gr.Button("Cancel")
-    status = gr.HTML(parts.status(""), elem_id="score-status")
+    status = gr.HTML(parts.status(""), label="Progress", elem_id="score-status")
 
     gr.Markdown("## Figures")
     figures = gr.Dataframe(
@@ -342,8 +342,8 @@ def add() -> None:
     )
     with gr.Accordion("Signature, and the same figures from Python and the command line", open=False):
         signature = gr.Textbox(label="Signature", lines=1, max_lines=6, buttons=["copy"])
-        python = gr.Code(label="Python", language="python")
-        command = gr.Code(label="Command line", language="shell")
+        python = gr.Code(label="Python", language="python", wrap_lines=True)
+        command = gr.Code(label="Command line", language="shell", wrap_lines=True)
         result = gr.JSON(label="Result", max_height=400)
     with gr.Accordion("Downloads", open=False):
         make = gr.Button("Make the files")
@@ -365,7 +365,7 @@ def add() -> None:
                     gr.Dropdown(list(scoring.COMPARISONS), value=">", label=f"Comparison {number}"),
                     gr.Number(0.5, label=f"Value {number}"),
                 ]
-    shown_rows = gr.HTML(parts.status(""))
+    shown_rows = gr.HTML(parts.status(""), label="Which rows")
     rows = gr.Dataframe(
         headers=["row", "id", "question", "prediction", "references", "exact", "f1"],
         label="Select a row to open it",
@@ -377,7 +377,7 @@ def add() -> None:
     with gr.Row():
         row = gr.Number(1, precision=0, minimum=1, label="Row to open")
         opener = gr.Button("Open the row")
-    opened = gr.HTML(elem_id="opened-row")
+    opened = gr.HTML(label="The row", elem_id="opened-row")
 
     # ------------------------------------------------------------------------------------ events
     fill.click(fill_table, pasted, [table, source], api_name="fill_table")

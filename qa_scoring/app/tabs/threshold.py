@@ -251,8 +251,8 @@ def add() -> None:
             line = gr.HTML(label="Place of τ in the plot", elem_id="tau-layer")
     with gr.Accordion("Signature, and the same figures from Python and the command line", open=False):
         signature = gr.Textbox(label="Signature", lines=1, max_lines=6, buttons=["copy"])
-        python = gr.Code(label="Python", language="python")
-        command = gr.Code(label="Command line", language="shell")
+        python = gr.Code(label="Python", language="python", wrap_lines=True)
+        command = gr.Code(label="Command line", language="shell", wrap_lines=True)
         with gr.Column(visible=False) as pasted_file:
             make = gr.Button(f"Make {inputs.TABLE_FILE} from the pasted rows", size="sm")
             made = gr.File(label="The pasted rows, as the calls read them", interactive=False, height=90)
@@ -291,7 +291,7 @@ def add() -> None:
             sweep,
             [slider, number, *shown_at],
             api_name=f"threshold_best_{name}",
-            api_description=best.__doc__,
+            api_description=f"Return the threshold of the best {name}, and the figures there.",
             show_progress="hidden",
         )
     make.click(write_table, sweep, made, api_name="threshold_pasted_rows")
