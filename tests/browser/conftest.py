@@ -43,13 +43,26 @@ def chromium() -> Iterator[Any]:
 
 
 def open_tab(page: Any, name: str) -> None:
-    """Open a tab by its name; on a phone, by way of the menu of the tabs that have no room."""
-    tab = page.get_by_role("tab", name=name, exact=True)
-    if tab.is_visible():
-        tab.click()
-    else:
-        page.locator(".overflow-menu > button").click()
-        page.locator(".overflow-dropdown").get_by_text(name, exact=True).click()
+    """Open a tab by its name; on a phone, by way of the menu of the tabs that have no room.
+
+    The page sorts out which tabs have room once it is there, and moves them while one looks: it is tried again.
+    """
+    from playwright.sync_api import TimeoutError as TooLate
+
+    tab, more = page.get_by_role("tab", name=name, exact=True), page.locator(".overflow-menu > button")
+    for _ in range(20):
+        try:
+            tab.or_(more).filter(visible=True).first.wait_for()
+            if tab.is_visible():
+                tab.click(timeout=1_000)
+            else:
+                more.click(timeout=1_000)
+                page.locator(".overflow-dropdown").get_by_text(name, exact=True).click(timeout=1_000)
+            page.get_by_role("tab", name=name, exact=True, selected=True).wait_for(timeout=1_000)
+        except TooLate:
+            continue
+        return
+    raise AssertionError(f"The tab {name} does not open.")
 
 
 @pytest.fixture

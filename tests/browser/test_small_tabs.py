@@ -1,11 +1,9 @@
-"""The page as a whole, and the tabs Judge one answer and Languages as a person would use them."""
+"""The tabs Judge one answer and Languages as a person would use them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-
-import pytest
 
 Visit = Callable[..., Any]
 
@@ -35,14 +33,3 @@ def test_tokens_of_a_text(visit: Visit) -> None:
     page.get_by_role("button", name="Tokenize").click()
     page.get_by_text("whitespace-1").wait_for()
     assert page.locator("table").last.get_by_text("東京都庁は新宿にある").count() >= 1
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
-def test_nothing_is_wider_than_the_screen(visit: Visit, theme: str, width: int) -> None:
-    page = visit(theme=theme, viewport={"width": width, "height": 800})
-    for tab in page.get_by_role("tab").all():
-        if tab.is_visible():
-            tab.click()
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert ("dark" in (page.locator("body").get_attribute("class") or "")) == (theme == "dark")
