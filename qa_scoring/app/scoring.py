@@ -125,9 +125,10 @@ def score(given: Given, settings: Settings, report: Report = _unreported) -> Run
         if name not in SCORES:
             raise parameter_error("metrics", f"of {', '.join(SCORES)}", name)
     language = find_language(settings.language)
+    spoken = language.name.capitalize()
     if "sas_metric" in settings.metrics and language.code != "en":
         raise InputError(
-            f"sas_metric reads English only on this page, not {language.name}: leave it out, or run it on the command "
+            f"sas_metric reads English only on this page, not {spoken}: leave it out, or run it on the command "
             f"line with --model."
         )
     groups = _groups(given, settings.group_by)
@@ -138,7 +139,7 @@ def score(given: Given, settings: Settings, report: Report = _unreported) -> Run
     }
     notes = []
     if "ava_metric" in scored and language.code != "en":
-        notes.append(f"The judge of this page was trained on English; its verdicts on {language.name} are unproven.")
+        notes.append(f"The judge of this page was trained on English; its verdicts on {spoken} are unproven.")
     for name, one in scored.items():
         if one.result.get("truncated"):
             notes.append(f"{name}: {one.result['truncated']} answers were longer than the model reads, and were cut.")

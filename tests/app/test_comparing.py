@@ -162,7 +162,7 @@ def test_predictions_that_do_not_fit_name_the_system(tmp_path: Path) -> None:
 
 def test_metrics_of_meaning_say_what_they_read() -> None:
     german = EXAMPLES["Deutsch (German)"].side_by_side()
-    with pytest.raises(InputError, match="sas_metric reads English only on this page, not german"):
+    with pytest.raises(InputError, match="sas_metric reads English only on this page, not German"):
         compared(german, "sas_metric", language="de")
     assert "trained on English" in compared(german, "ava_metric", language="de").notes[0]
     with pytest.raises(InputError, match="'metric' must be one of m2qa_squad_v2, sas_metric, ava_metric"):

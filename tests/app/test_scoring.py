@@ -196,7 +196,7 @@ def test_a_row_has_a_card_per_metric_and_each_reference_once() -> None:
         ({"metrics": ()}, "No metric is chosen"),
         ({"metrics": ("bleu",)}, "must be of m2qa_squad_v2"),
         ({"language": "Klingon"}, "Unknown language"),
-        ({"metrics": ("sas_metric",), "language": "de"}, "English only on this page, not german"),
+        ({"metrics": ("sas_metric",), "language": "de"}, "English only on this page, not German"),
         ({"group_by": ("town",)}, "there is no column 'town'"),
         ({"no_answer_threshold": float("nan")}, "must be a number"),
         ({"tokenizer": "none"}, "Unknown tokenizer"),
