@@ -26,6 +26,8 @@ from typing import Any
 import click
 import psutil
 
+from qa_scoring.app.inputs import SIDES
+
 ROOT = Path(__file__).resolve().parent.parent
 ROWS = 1_000
 REQUESTS = 20
@@ -81,7 +83,7 @@ class Session:
         predictions = {str(row): self.word if row < self.right else "other" for row in range(ROWS)}
         references = [{"id": str(row), "answers": [self.word]} for row in range(ROWS)]
         values = {str(row): row / ROWS for row in range(ROWS)}
-        for name, content in (("predictions", predictions), ("references", references), ("no_answer", values)):
+        for name, content in zip(SIDES, (predictions, references, values), strict=True):
             (self.folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
 
     def ask(self, name: str, *arguments: Any, **options: Any) -> Any:
@@ -98,7 +100,7 @@ class Session:
     def round(self) -> None:
         """Make ``REQUESTS`` requests, and check every answer."""
         expected = 100 * self.right / ROWS
-        for side in ("predictions", "references", "no_answer"):
+        for side in SIDES:
             self.upload(f"/upload_{side}", side)
         for _ in range(2):
             result = self.ask("/score", source="Uploaded files")[2]
@@ -156,7 +158,7 @@ def measure(sessions: int, rounds: int) -> dict[str, Any]:
                     list(pool.map(Session.round, everyone))
                 peaks.append(peak[0])
         seconds = time.perf_counter() - start
-        kept = [path for path in Path(name, "app").rglob("*") if path.is_file() and path.stem in _UPLOADS]
+        kept = [path for path in Path(name, "app").rglob("*") if path.is_file() and path.stem in SIDES]
         return {
             "sessions": sessions,
             "requests": sessions * rounds * REQUESTS,
@@ -167,9 +169,6 @@ def measure(sessions: int, rounds: int) -> dict[str, Any]:
             "memory_after_mb": _megabytes(app),
             "uploads_kept_bytes": sum(path.stat().st_size for path in kept),
         }
-
-
-_UPLOADS = ("predictions", "references", "no_answer")
 
 
 def _megabytes(process: psutil.Process) -> int:

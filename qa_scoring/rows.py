@@ -25,6 +25,9 @@ Figures = dict[str, Any]
 
 DEFAULT_SEED = 42
 
+SCORES = {"m2qa_squad_v2": ("exact", "f1"), "sas_metric": ("sas",), "ava_metric": ("ava_accuracy", "ava_score")}
+"""Metric → its scores; rows are sorted by the last one."""
+
 
 @dataclass(frozen=True)
 class Rows:

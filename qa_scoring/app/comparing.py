@@ -10,11 +10,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from qa_scoring import METRICS
 from qa_scoring.app import inputs, scoring
 from qa_scoring.comparison import Comparison
 from qa_scoring.comparison import compare as compare_scored
 from qa_scoring.errors import InputError, parameter_error, shorten
-from qa_scoring.report.tables import comparison_cells, comparison_signatures, differing_in_words, right_in_words
+from qa_scoring.report.tables import (
+    comparison_cells,
+    comparison_signatures,
+    differing_in_words,
+    references_cell,
+    right_in_words,
+)
 from qa_scoring.rows import write_columns
 
 SIDES: dict[str, inputs.Side] = {
@@ -155,7 +162,7 @@ def compare(
     Args:
         given_a: A's predictions, and the references.
         given_b: B's predictions, and the same references.
-        metric: A name of ``scoring.SCORES``.
+        metric: A name of ``qa_scoring.METRICS``.
         settings: Language, tokenizer, normalisation, and what to do with missing predictions; the rest is not read.
         thresholds: No-answer thresholds of A and of B, for EM and F1.
         report: Wraps the loops, to show progress.
@@ -172,8 +179,8 @@ def compare(
         >>> compare(a, b, "m2qa_squad_v2", scoring.Settings()).comparison.result["exact"]["difference"]
         100.0
     """
-    if metric not in scoring.SCORES:
-        raise parameter_error("metric", f"one of {', '.join(scoring.SCORES)}", metric)
+    if metric not in METRICS:
+        raise parameter_error("metric", f"one of {', '.join(METRICS)}", metric)
     runs = []
     for system, given, threshold in zip("AB", (given_a, given_b), thresholds, strict=True):
         chosen = replace(settings, metrics=(metric,), group_by=(), intervals=False, no_answer_threshold=threshold)
@@ -253,7 +260,7 @@ def rows_table(outcome: Outcome, score: str) -> list[list[Any]]:
             outcome.questions[place],
             columns["prediction_a"][place],
             columns["prediction_b"][place],
-            " | ".join(dict.fromkeys(columns["references"][place])),
+            references_cell(columns["references"][place]),
             *(round(columns[f"{score}_{part}"][place], 4) for part in (*SYSTEMS, "difference")),
             columns["id"][place],
         ]
@@ -381,9 +388,7 @@ def write_downloads(outcome: Outcome, folder: Path) -> list[Path]:
             _chosen(outcome.runs[0].given.references, ("id", "question", "answers")),
         ]
         for name, rows in zip(PASTED_FILES, contents, strict=True):
-            paths.append(folder / name)
-            lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
-            paths[-1].write_text("".join(lines), encoding="utf-8")
+            paths.append(scoring.write_json_lines(rows, folder / name))
     return paths
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from qa_scoring.app import limits
-from qa_scoring.app.views import Card
+from qa_scoring.app.views import Card, answer_card
 from qa_scoring.ava import score_ava
 from qa_scoring.errors import InputError
 from qa_scoring.multilingual_squad import score_multilingual_squad
@@ -56,17 +56,14 @@ class OneAnswer:
 
     def cards(self) -> list[Card]:
         """Return the four figures as they are shown side by side."""
-        exact = Card("Exact match", "✓ yes" if self.detail["exact"] else "✗ no", "equal after normalisation")
-        cards = [exact, Card("F1", f"{self.detail['f1']:.3f}", "tokens shared, 0 to 1")]
-        sas = (
-            Card("SAS", "not shown")
-            if self.sas is None
-            else Card("SAS", f"{self.sas:.3f}", "closeness in meaning, 0 to 1")
-        )
-        if self.probability is None:
-            return [*cards, sas, Card("AVA", "not shown")]
-        note = f"probability {self.probability:.3f}; correct from {self.threshold:g} on"
-        return [*cards, sas, Card("AVA", "✓ correct" if self.correct else "✗ wrong", note)]
+        judged = self.probability is not None
+        verdict = f"probability {self.probability:.3f}; correct from {self.threshold:g} on" if judged else ""
+        return [
+            answer_card("exact", self.detail["exact"], "equal after normalisation"),
+            answer_card("f1", self.detail["f1"], "tokens shared, 0 to 1"),
+            answer_card("sas", self.sas, "closeness in meaning, 0 to 1"),
+            answer_card("ava_accuracy", self.correct, verdict),
+        ]
 
 
 def judge_one(question: str, references: str, answer: str, language: str, *, any_language: bool = False) -> OneAnswer:

@@ -23,8 +23,6 @@ TABS = {
 """Name → module with ``add``, in the order shown."""
 
 _SESSIONS = 100
-_ARENAS = 2
-_M_ARENA_MAX = -8  # of malloc.h
 _CACHE_SECONDS = (600, 1800)  # how often gradio's copies of downloads are looked through, and how old they may get
 _FONTS = (
     "system-ui",
@@ -106,7 +104,7 @@ def _share_freed_memory() -> None:
     requests the app would hold twice as much.
     """
     with suppress(OSError, AttributeError):
-        ctypes.CDLL("libc.so.6").mallopt(_M_ARENA_MAX, _ARENAS)
+        ctypes.CDLL("libc.so.6").mallopt(-8, 2)  # M_ARENA_MAX: two pools
 
 
 def launch(tab: str | None = None, **options: Any) -> Any:

@@ -17,19 +17,18 @@ from numpy.typing import NDArray
 from qa_scoring import files
 from qa_scoring.app import limits
 from qa_scoring.app.inputs import TABLE_FILE, Given
-from qa_scoring.app.views import Card
+from qa_scoring.app.views import Card, answer_card
 from qa_scoring.errors import InputError, parameter_error
 from qa_scoring.multilingual_squad import score_multilingual_squad
 from qa_scoring.overlap.thresholds import apply_threshold
 from qa_scoring.records import Missing
-from qa_scoring.rows import Scored, write_rows
+from qa_scoring.report.tables import references_cell
+from qa_scoring.rows import SCORES, Scored, write_rows
 from qa_scoring.text.languages import find_language
 
 Report = Callable[[str, Iterable[Any]], Iterable[Any]]
 Order = NDArray[np.int64]
 
-SCORES = {"m2qa_squad_v2": ("exact", "f1"), "sas_metric": ("sas",), "ava_metric": ("ava_accuracy", "ava_score")}
-"""Metric → its scores."""
 LABELS = {
     "m2qa_squad_v2": "EM and F1 (m2qa_squad_v2)",
     "sas_metric": "SAS (sas_metric)",
@@ -51,7 +50,7 @@ class Settings:
     """How to score.
 
     Args:
-        metrics: Names of ``SCORES``.
+        metrics: Names of ``qa_scoring.METRICS``.
         language: Code, name or tag.
         tokenizer: A tokenizer's name; None for the language's own.
         normalization: ``"squad"`` or ``"unicode"``.
@@ -309,7 +308,7 @@ def page_of_rows(run: Run, order: Order, page: int) -> list[list[Any]]:
 
 def _cell(name: str, value: Any) -> Any:
     if name == "references":
-        return " | ".join(dict.fromkeys(value))
+        return references_cell(value)
     if name == "ava_accuracy":
         return "correct" if value else "wrong"
     if isinstance(value, float):
@@ -368,13 +367,11 @@ def row_cards(run: Run, row: int) -> list[Card]:
         note = ""
         if value is not None and value > threshold:
             note = f"counts as an empty answer: its no-answer value {value:g} is above {threshold:g}"
-        cards.append(Card("Exact match", "✓ yes" if scores["exact"] else "✗ no", note))
-        cards.append(Card("F1", f"{scores['f1']:.3f}", note))
+        cards += [answer_card("exact", scores["exact"], note), answer_card("f1", scores["f1"], note)]
     if "sas" in scores:
-        cards.append(Card("SAS", f"{scores['sas']:.3f}"))
+        cards.append(answer_card("sas", scores["sas"]))
     if "ava_score" in scores:
-        verdict = "✓ correct" if scores["ava_accuracy"] else "✗ wrong"
-        cards.append(Card("AVA", verdict, f"probability {scores['ava_score']:.3f}"))
+        cards.append(answer_card("ava_accuracy", scores["ava_accuracy"], f"probability {scores['ava_score']:.3f}"))
     return cards
 
 
@@ -459,9 +456,20 @@ def write_table(given: Given, folder: Path) -> Path:
     Returns:
         The file.
     """
-    path = folder / TABLE_FILE
-    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in given.references]
-    path.write_text("".join(lines), encoding="utf-8")
+    return write_json_lines(given.references, folder / TABLE_FILE)
+
+
+def write_json_lines(rows: Iterable[Any], path: Path) -> Path:
+    """Write rows as JSON Lines.
+
+    Args:
+        rows: Plain values.
+        path: Where to.
+
+    Returns:
+        The file.
+    """
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
     return path
 
 

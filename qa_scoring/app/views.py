@@ -62,6 +62,31 @@ class Card:
     note: str = ""
 
 
+_CARD_NAMES = {"exact": "Exact match", "f1": "F1", "sas": "SAS", "ava_accuracy": "AVA"}
+_VERDICTS = {"exact": ("✗ no", "✓ yes"), "ava_accuracy": ("✗ wrong", "✓ correct")}
+
+
+def answer_card(score: str, value: float | None, note: str = "") -> Card:
+    """Make the card of one answer's score.
+
+    Args:
+        score: ``"exact"``, ``"f1"``, ``"sas"`` or ``"ava_accuracy"``.
+        value: From 0 to 1; None where it is not shown.
+        note: What it means, in a few words.
+
+    Returns:
+        The card: a verdict in words for scores that are 0 or 1.
+
+    Example:
+        >>> answer_card("exact", 1.0).value, answer_card("f1", 0.5).value, answer_card("sas", None).value
+        ('✓ yes', '0.500', 'not shown')
+    """
+    if value is None:
+        return Card(_CARD_NAMES[score], "not shown")
+    shown = _VERDICTS[score][bool(value)] if score in _VERDICTS else f"{value:.3f}"
+    return Card(_CARD_NAMES[score], shown, note)
+
+
 def score_cards(cards: Iterable[Card]) -> str:
     """Show figures side by side.
 

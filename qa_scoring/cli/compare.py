@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
+from qa_scoring import METRICS
 from qa_scoring.cli.progress import progress_bar
 
-_OVERLAP, _SIMILARITY, _JUDGE = "m2qa_squad_v2", "sas_metric", "ava_metric"
-_SCORES = {_OVERLAP: ("exact", "f1"), _SIMILARITY: ("sas",), _JUDGE: ("ava_accuracy", "ava_score")}
+_OVERLAP, _SIMILARITY, _JUDGE = METRICS
 _OF = {
     "language": (_OVERLAP, _SIMILARITY),
     "language_column": (_OVERLAP,),
@@ -30,7 +30,7 @@ _OF = {
 
 
 @click.command(name="compare")
-@click.argument("metric", type=click.Choice([*_SCORES]))
+@click.argument("metric", type=click.Choice(METRICS))
 @click.argument("a")
 @click.argument("b")
 @click.argument("references")
@@ -81,7 +81,7 @@ def command(
     from qa_scoring import files
     from qa_scoring.comparison import compare
     from qa_scoring.errors import InputError, parameter_error
-    from qa_scoring.rows import check_statistics, write_columns
+    from qa_scoring.rows import SCORES, check_statistics, write_columns
 
     given = {name: value for name, value in options.items() if value is not None}
     for name in given:
@@ -89,9 +89,9 @@ def command(
             raise InputError(f"--{name.replace('_', '-')} is an option of {' and '.join(_OF[name])}, not of {metric}.")
     if [a, b, references, *given.get("no_answer_file", ())].count(files.STANDARD_INPUT) > 1:
         raise InputError("Only one of the files can be standard input ('-').")
-    sort_by = _SCORES[metric][-1] if sort_by is None else sort_by
-    if sort_by not in _SCORES[metric]:
-        raise parameter_error("--sort-by", f"one of {', '.join(_SCORES[metric])} with {metric}", sort_by)
+    sort_by = SCORES[metric][-1] if sort_by is None else sort_by
+    if sort_by not in SCORES[metric]:
+        raise parameter_error("--sort-by", f"one of {', '.join(SCORES[metric])} with {metric}", sort_by)
     check_statistics(confidence_level, n_resamples, seed)
     expected = files.read_reference_file(references, id_column=id_column)
     score = _scorer(metric, expected, given)

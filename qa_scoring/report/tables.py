@@ -229,6 +229,22 @@ def _digits(score: str) -> int:
     return 2 if score in ("exact", "f1") else 3
 
 
+def references_cell(references: Sequence[str]) -> str:
+    """Return references as one cell of a table.
+
+    Args:
+        references: Of one question; annotators repeat each other.
+
+    Returns:
+        Each once.
+
+    Example:
+        >>> references_cell(["Rome", "Roma", "Rome"])
+        'Rome | Roma'
+    """
+    return " | ".join(dict.fromkeys(references))
+
+
 def _different_rows_table(columns: Mapping[str, Sequence[Any]], places: Sequence[int], score: str) -> Table:
     digits = _digits(score)
     table = Table("id", box=box.SIMPLE_HEAD)
@@ -243,7 +259,7 @@ def _different_rows_table(columns: Mapping[str, Sequence[Any]], places: Sequence
         if "question" in columns:
             texts.append(columns["question"][place] or "")
         texts += [columns["prediction_a"][place], columns["prediction_b"][place]]
-        texts.append(" | ".join(dict.fromkeys(columns["references"][place])))
+        texts.append(references_cell(columns["references"][place]))
         numbers = [f"{columns[f'{score}_{side}'][place]:.{digits}f}" for side in "ab"]
         numbers.append(f"{columns[f'{score}_difference'][place]:+.{digits}f}")
         table.add_row(*(Text(text) for text in texts), *numbers)

@@ -65,6 +65,8 @@ def test_rows_are_scored_opened_and_downloaded(page: Served) -> None:
     assert len(shown["data"]) == 2
     _, said = client.predict(column_1="exact", comparison_1="=", value_1=0, api_name="/rows")
     assert said == "Page 1 of 1: 1 of 2 rows."
+    with pytest.raises(AppError, match="The filter on exact has no value"):
+        client.predict(column_1="exact", value_1=None, api_name="/rows")
     opened = client.predict(1, api_name="/open_row")
     assert "köln" in opened
     assert "<b>" not in opened

@@ -15,16 +15,12 @@ from typing import Any
 import pytest
 
 Visit = Callable[..., Any]
+PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "has_touch": True, "is_mobile": True}
 LOOKS: dict[str, dict[str, Any]] = {
     "light": {"theme": "light", "viewport": {"width": 1280, "height": 900}},
     "dark": {"theme": "dark", "viewport": {"width": 1280, "height": 900}},
-    "phone": {
-        "theme": "light",
-        "viewport": {"width": 390, "height": 844},
-        "device_scale_factor": 2,
-        "has_touch": True,
-        "is_mobile": True,
-    },
+    "phone": {"theme": "light", **PHONE},
+    "phone-dark": {"theme": "dark", **PHONE},
 }
 PAGES = {  # tab → the buttons to press, and what is there at last
     "Score": (["English", "Score", "Open the row"], "Normalised"),
@@ -83,7 +79,7 @@ def test_looks(page: Any, look: str, tab: str, tmp_path: Path) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= LOOKS[look]["viewport"]["width"]
     assert page.evaluate(BROKEN_WORDS) == []
     assert page.get_by_test_id("toast-body").count() == 0
-    assert ("dark" in (page.locator("body").get_attribute("class") or "")) == (look == "dark")
+    assert ("dark" in (page.locator("body").get_attribute("class") or "")) == (LOOKS[look]["theme"] == "dark")
     take_picture(page, Path(os.environ.get("QA_SCORING_PICTURES", tmp_path)) / f"{tab.split()[0].lower()}-{look}.png")
     for closed in page.locator("button.label-wrap:visible").all():
         closed.click()

@@ -9,11 +9,12 @@ from typing import Any
 
 import gradio as gr
 
-from qa_scoring.app import comparing, limits, scoring
+from qa_scoring.app import comparing, limits
 from qa_scoring.app.examples import EXAMPLES, Example
 from qa_scoring.app.handlers import Report, shown
 from qa_scoring.app.tabs import parts
 from qa_scoring.errors import InputError
+from qa_scoring.rows import SCORES
 
 _METRIC = "m2qa_squad_v2"
 _READING = (
@@ -42,7 +43,7 @@ def compare(
         source: ``parts.PASTED`` or ``parts.FILES``.
         pasted: The pasted lines.
         uploads: What this session uploaded.
-        metric: A name of ``scoring.SCORES``.
+        metric: A name of ``qa_scoring.METRICS``.
         language: Registry code.
         missing_is_zero: Whether questions without a prediction score 0.
         tokenizer: A tokenizer's name, or ``parts.OWN_TOKENIZER``.
@@ -91,8 +92,8 @@ def sort_rows(outcome: comparing.Outcome | None, score: str) -> tuple[list[list[
     Returns:
         The rows, and which they are.
     """
-    rows = comparing.rows_table(_needed(outcome), score)
-    return rows, parts.status(comparing.shown_in_words(_needed(outcome), score))
+    rows = comparing.rows_table(parts.needed(outcome, "compare"), score)
+    return rows, parts.status(comparing.shown_in_words(parts.needed(outcome, "compare"), score))
 
 
 @shown
@@ -106,13 +107,7 @@ def download(outcome: comparing.Outcome | None) -> Iterator[list[str]]:
         The files, once; with pasted rows also those that the Python and command-line calls name.
     """
     with tempfile.TemporaryDirectory() as folder:  # gradio copies what it serves, and deletes its copies later
-        yield [str(path) for path in comparing.write_downloads(_needed(outcome), Path(folder))]
-
-
-def _needed(outcome: comparing.Outcome | None) -> comparing.Outcome:
-    if outcome is None:
-        raise InputError("There is nothing to show yet: compare first.")
-    return outcome
+        yield [str(path) for path in comparing.write_downloads(parts.needed(outcome, "compare"), Path(folder))]
 
 
 def add() -> None:
@@ -177,7 +172,7 @@ def add() -> None:
         )
 
     gr.Markdown("## Rows that differ most")
-    sort_by = gr.Radio(list(scoring.SCORES[_METRIC]), value=scoring.SCORES[_METRIC][-1], label="By")
+    sort_by = gr.Radio(SCORES[_METRIC], value=SCORES[_METRIC][-1], label="By")
     which = gr.HTML(parts.status(""), label="Which rows")
     rows = gr.Dataframe(
         headers=list(comparing.ROW_HEADERS),

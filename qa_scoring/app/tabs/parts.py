@@ -65,6 +65,28 @@ def progress(work: Callable[[Report], Result], others: int) -> Generator[tuple[A
             yield (status(said), *(gr.skip() for _ in range(others)))
 
 
+def needed(made: Result | None, action: str) -> Result:
+    """Return what a session has made, or refuse.
+
+    Args:
+        made: What was made; None for nothing yet.
+        action: What makes it.
+
+    Returns:
+        What was made.
+
+    Raises:
+        InputError: It was not made yet.
+
+    Example:
+        >>> needed("figures", "score")
+        'figures'
+    """
+    if made is None:
+        raise InputError(f"There is nothing to show yet: {action} first.")
+    return made
+
+
 def example_buttons() -> dict[str, gr.Button]:
     """Build a row of buttons, one per example.
 

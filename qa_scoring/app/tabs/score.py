@@ -104,7 +104,7 @@ def score(
         source: ``TABLE`` or ``FILES``.
         table: Rows of cells, in the order of ``inputs.COLUMNS``.
         uploads: The session's files.
-        metrics: Names of ``scoring.SCORES``.
+        metrics: Names of ``qa_scoring.METRICS``.
         language: Code, name or tag.
         tokenizer: A name, or ``parts.OWN_TOKENIZER``.
         normalization: ``"squad"`` or ``"unicode"``.
@@ -183,7 +183,7 @@ def show_rows(
         ready: A name of ``scoring.READY_FILTERS``, or ``NO_FILTER``.
         column_1: A column of ``scoring.NUMBERS``, or ``NO_FILTER``.
         comparison_1: One of ``scoring.COMPARISONS``.
-        value_1: What to compare with; None, an empty box, leaves the condition out.
+        value_1: What to compare with.
         column_2: A second condition, which must hold too.
         comparison_2: As the first.
         value_2: As the first.
@@ -196,19 +196,19 @@ def show_rows(
     """
     filters = list(scoring.READY_FILTERS.get(ready, ()))
     for column, comparison, value in ((column_1, comparison_1, value_1), (column_2, comparison_2, value_2)):
-        if column != NO_FILTER and value is not None:
+        if column != NO_FILTER:
+            if value is None:
+                raise InputError(f"The filter on {column} has no value.")
             filters.append(scoring.Filter(column, comparison, value))
-    return _page(_needed(run), filters, sort_by, descending, page or 1)
+    return _page(parts.needed(run, "score"), filters, sort_by, descending, page or 1)
 
 
-def _first_page(*selection: Any) -> tuple[dict[str, Any], str, int]:
-    return *show_rows(*selection, 1), 1
-
-
-def _needed(run: scoring.Run | None) -> scoring.Run:
-    if run is None:
-        raise InputError("There is nothing to show yet: score first.")
-    return run
+def _first_page(run: scoring.Run | None, ready: str, *rest: Any) -> Any:
+    """Show the first page of what was chosen, or wait while the value of a condition is being typed."""
+    conditions = (rest[:3], rest[3:6])
+    if any(column != NO_FILTER and value is None for column, _, value in conditions):
+        return gr.skip()
+    return *show_rows(run, ready, *rest, 1), 1
 
 
 @shown
@@ -222,7 +222,7 @@ def open_row(run: scoring.Run | None, row: float | None) -> str:
     Returns:
         HTML.
     """
-    run = _needed(run)
+    run = parts.needed(run, "score")
     detail = scoring.row_detail(run, int(row or 0))
     language = find_language(run.settings.language).code
     question = detail.get("question")
@@ -257,7 +257,7 @@ def download(run: scoring.Run | None) -> Iterator[list[str]]:
         The files, once.
     """
     with tempfile.TemporaryDirectory() as folder:  # gradio copies what it serves, and deletes its copies later
-        yield [str(path) for path in scoring.write_downloads(_needed(run), Path(folder))]
+        yield [str(path) for path in scoring.write_downloads(parts.needed(run, "score"), Path(folder))]
 
 
 # ----------------------------------------------------------------------------------------- page

@@ -18,7 +18,6 @@ from qa_scoring.app import inputs, limits, thresholds
 from qa_scoring.app.examples import EXAMPLES, Example
 from qa_scoring.app.handlers import Report, shown
 from qa_scoring.app.tabs import parts
-from qa_scoring.errors import InputError
 from qa_scoring.report.plots import squad_figures, threshold_line
 
 CSS = """
@@ -93,7 +92,7 @@ def at(sweep: thresholds.Sweep | None, tau: float | None) -> tuple[Any, ...]:
         The figures in words, as rows of the table, and as plain values; the place of τ in the plot; and the calls that
         give the figures.
     """
-    sweep = _needed(sweep)
+    sweep = parts.needed(sweep, "score")
     figures = thresholds.figures_at(sweep, tau)
     return (
         parts.status(thresholds.in_words(figures)),
@@ -117,7 +116,7 @@ def from_number(sweep: thresholds.Sweep | None, tau: float | None) -> tuple[Any,
         The value of the slider, then as ``at``.
     """
     found = at(sweep, tau)
-    return thresholds.on_slider(_needed(sweep), found[2]["no_answer_threshold"]), *found
+    return thresholds.on_slider(parts.needed(sweep, "score"), found[2]["no_answer_threshold"]), *found
 
 
 @shown
@@ -145,7 +144,7 @@ def best(score_name: str, sweep: thresholds.Sweep | None) -> tuple[Any, ...]:
     Returns:
         The threshold twice, for the slider and the box, then as ``at``.
     """
-    tau = _needed(sweep).best[f"best_{score_name}_thresh"]
+    tau = parts.needed(sweep, "score").best[f"best_{score_name}_thresh"]
     return tau, tau, *at(sweep, tau)
 
 
@@ -160,7 +159,7 @@ def write_table(sweep: thresholds.Sweep | None) -> Iterator[str]:
         The file, once.
     """
     with tempfile.TemporaryDirectory() as folder:  # gradio copies what it serves, and deletes its copies later
-        yield str(thresholds.write_table(_needed(sweep), Path(folder)))
+        yield str(thresholds.write_table(parts.needed(sweep, "score"), Path(folder)))
 
 
 def _picture(figure: Figure) -> str:
@@ -177,12 +176,6 @@ def _line(sweep: thresholds.Sweep, tau: float) -> str:
     left, top, height = (f"{100.0 * share:.2f}%" for share in threshold_line(sweep.curves, tau))
     style = f"left: {left}; top: {top}; height: {height}"
     return f'<div id="tau-line" style="{style}" aria-hidden="true"><span>τ</span></div>'
-
-
-def _needed(sweep: thresholds.Sweep | None) -> thresholds.Sweep:
-    if sweep is None:
-        raise InputError("There is nothing to show yet: score first.")
-    return sweep
 
 
 def add() -> None:
